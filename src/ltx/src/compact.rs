@@ -11,7 +11,7 @@ pub enum CompactError {
     /// No file at all.
     #[error("there is nothing to compact")]
     Nothing,
-    /// A file does not continue where the one before it ended.
+    /// A file leaves out transactions after the one before it, or ends before it.
     #[error("transactions {min} cannot follow transaction {after}")]
     Gap {
         /// Last transaction of the file before.
@@ -27,7 +27,8 @@ pub enum CompactError {
     Invalid(#[from] InvalidFile),
 }
 
-/// Merges `files`, which must follow each other without a hole: applying the result is applying all of them in order.
+/// Merges `files`, which must follow each other without a hole: applying the result is applying all of them in order. They may
+/// overlap, as long as each starts and ends no earlier than the one before it.
 ///
 /// The result carries database checksums when it is a snapshot, or when every input carries them.
 pub fn compact(files: &[File]) -> Result<File, CompactError> {
@@ -82,11 +83,11 @@ pub fn compact(files: &[File]) -> Result<File, CompactError> {
 
 fn check_neighbours(before: &File, after: &File) -> Result<(), CompactError> {
     let (max, min) = (before.header().max_txid, after.header().min_txid);
-    if min != max.next() {
+    if min > max.next() || min < before.header().min_txid || after.header().max_txid < max {
         return Err(CompactError::Gap { after: max, min });
     }
     match (before.post_apply(), after.header().pre_apply) {
-        (Some(post), Some(pre)) if post != pre => Err(CompactError::Checksum(min)),
+        (Some(post), Some(pre)) if min == max.next() && post != pre => Err(CompactError::Checksum(min)),
         _ => Ok(()),
     }
 }

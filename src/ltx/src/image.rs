@@ -12,7 +12,7 @@ pub struct Image {
 /// Why a file cannot be applied to an image. The image is unchanged.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ApplyError {
-    /// The file does not continue where the image stands.
+    /// The file leaves out transactions, or ends before the image's.
     #[error("transactions {min}-{max} cannot follow transaction {at}")]
     Gap {
         /// The image's transaction.
@@ -92,17 +92,20 @@ impl Image {
             .fold(Checksum::EMPTY, |sum, (pgno, data)| sum.toggle(Checksum::of_page(pgno, data)))
     }
 
-    /// Brings the image from the transaction before `file` to the last one in it. A snapshot replaces whatever is there.
+    /// Brings the image to the last transaction in `file`. A snapshot replaces whatever is there.
+    ///
+    /// The file may begin with transactions that the image already has: its pages are those after its last transaction, so
+    /// applying some of them again is harmless. It may not leave one out, nor lead back.
     ///
     /// A file states the size of its database in one number, so a small file can ask for a large image: `max_pages` is what
     /// the caller is willing to hold.
     pub fn apply(&mut self, file: &File, max_pages: u32) -> Result<(), ApplyError> {
         let header = file.header();
         if !header.is_snapshot() {
-            if header.min_txid != self.txid.next() {
+            if header.min_txid > self.txid.next() || header.max_txid < self.txid {
                 return Err(ApplyError::Gap { at: self.txid, min: header.min_txid, max: header.max_txid });
             }
-            if let Some(expected) = header.pre_apply {
+            if let Some(expected) = header.pre_apply.filter(|_| header.min_txid == self.txid.next()) {
                 let found = self.checksum();
                 if found != expected {
                     return Err(ApplyError::PreApply { txid: header.min_txid, found, expected });

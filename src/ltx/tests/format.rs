@@ -49,6 +49,22 @@ proptest! {
         }
     }
 
+    /// Two folds of the same log can cut it differently; together they still give the same database.
+    #[test]
+    fn overlapping_files_agree(history in history(), a in any::<prop::sample::Index>(), b in any::<prop::sample::Index>()) {
+        let len = history.files.len();
+        let (a, b) = (a.index(len), b.index(len));
+        let (start, end) = (a.min(b), a.max(b) + 1);
+        let (left, right) = (compact(&history.files[..end]).unwrap(), compact(&history.files[start..]).unwrap());
+        let mut image = Image::empty();
+        image.apply(&left, MAX).unwrap();
+        image.apply(&right, MAX).unwrap();
+        prop_assert_eq!(&image, &history.images[len]);
+        let mut merged = Image::empty();
+        merged.apply(&compact(&[left, right]).unwrap(), MAX).unwrap();
+        prop_assert_eq!(&merged, &history.images[len]);
+    }
+
     /// LZ4 can write one page in several ways, so a change that leaves every page as it was is no corruption.
     #[test]
     fn a_changed_byte_is_refused_or_changes_nothing(history in history(), which in any::<prop::sample::Index>(), flip in 1..=255u8) {
