@@ -1,0 +1,46 @@
+// The entry of the platform's JavaScript. It is evaluated once, when the startup snapshot is made; what
+// depends on the deployment happens in `boot`, when an isolate has started from the snapshot.
+//
+// Invariant: nothing named Deno, __bootstrap, core, ops, internals or primordials can be reached by
+// user code after `boot`.
+
+import { core, internals, primordials } from "ext:core/mod.js";
+import "ext:celld_platform/node_host.js";
+import { defineGlobals, defineNodeGlobals } from "ext:celld_platform/globals.js";
+import { console } from "ext:celld_platform/console.js";
+import { installReporting } from "ext:celld_platform/report.js";
+import "cloudflare:workers";
+
+const { ArrayPrototypeIncludes, ObjectDefineProperty, ObjectFreeze } = primordials;
+
+defineGlobals(globalThis);
+ObjectDefineProperty(globalThis, "console", {
+  __proto__: null,
+  value: console,
+  writable: true,
+  enumerable: false,
+  configurable: true,
+});
+
+// Called once by `Isolate::boot` in isolate.rs.
+internals.celldBoot = function boot({ compatibilityFlags }) {
+  delete internals.celldBoot;
+  installReporting();
+  if (ArrayPrototypeIncludes(compatibilityFlags, "nodejs_compat")) {
+    defineNodeGlobals(globalThis);
+  }
+  const flags = { __proto__: null };
+  for (let i = 0; i < compatibilityFlags.length; i++) {
+    flags[compatibilityFlags[i]] = true;
+  }
+  ObjectDefineProperty(globalThis, "Cloudflare", {
+    __proto__: null,
+    value: ObjectFreeze({ compatibilityFlags: ObjectFreeze(flags) }),
+    writable: true,
+    enumerable: false,
+    configurable: true,
+  });
+  delete globalThis.Deno;
+  delete globalThis.__bootstrap;
+  delete globalThis.bootstrap;
+};

@@ -1,0 +1,94 @@
+// Exceptions that nobody caught and promises whose rejection nobody handled: first an event on the
+// global, as on the platform, then a line in the log. Neither ends the isolate.
+
+import { core, primordials } from "ext:core/mod.js";
+import { op_celld_uncaught } from "ext:core/ops";
+
+const { String, StringPrototypeStartsWith } = primordials;
+const { ErrorEvent, PromiseRejectionEvent } = core.loadExtScript("ext:deno_web/02_event.js");
+const { inspect } = core.loadExtScript("ext:deno_web/01_console.js");
+
+// The innermost frame of user code, already in positions of the source.
+function userFrame(error) {
+  const { frames } = core.destructureError(error);
+  for (let i = 0; i < frames.length; i++) {
+    const frame = frames[i];
+    if (
+      typeof frame.fileName === "string" && !StringPrototypeStartsWith(frame.fileName, "ext:") &&
+      !StringPrototypeStartsWith(frame.fileName, "node:")
+    ) {
+      return frame;
+    }
+  }
+  return undefined;
+}
+
+function describe(value) {
+  try {
+    return inspect(value, { colors: false });
+  } catch {
+    // A getter or an inspection hook of the value threw.
+    return "an exception that cannot be shown";
+  }
+}
+
+// Writes to the log that `prefix` happened with `value`, which may be anything.
+function report(prefix, value) {
+  let frame;
+  try {
+    frame = userFrame(value);
+  } catch {
+    frame = undefined;
+  }
+  const text = `${prefix} ${describe(value)}`;
+  op_celld_uncaught(text, frame?.fileName ?? "", frame?.lineNumber ?? 0, frame?.columnNumber ?? 0);
+}
+
+// Set while handlers of the global's "error" event run: an exception in one of them is only logged.
+let reporting = false;
+
+function reportUncaught(error) {
+  let handled = false;
+  if (!reporting) {
+    reporting = true;
+    try {
+      const event = new ErrorEvent("error", { cancelable: true, message: messageOf(error), error });
+      handled = !globalThis.dispatchEvent(event);
+    } finally {
+      reporting = false;
+    }
+  }
+  if (!handled) {
+    report("Uncaught", error);
+  }
+}
+
+function messageOf(error) {
+  try {
+    return String(error?.message ?? error);
+  } catch {
+    return "";
+  }
+}
+
+function reportRejection(promise, reason) {
+  const event = new PromiseRejectionEvent("unhandledrejection", { cancelable: true, promise, reason });
+  if (globalThis.dispatchEvent(event)) {
+    report("Uncaught (in promise)", reason);
+  }
+  // `true`: the runtime goes on.
+  return true;
+}
+
+function reportLateHandling(promise, reason) {
+  globalThis.dispatchEvent(new PromiseRejectionEvent("rejectionhandled", { promise, reason }));
+}
+
+// Hooks live in the isolate, not in the snapshot.
+function installReporting() {
+  core.setReportExceptionCallback(reportUncaught);
+  core.setUnhandledPromiseRejectionHandler(reportRejection);
+  core.setHandledPromiseRejectionHandler(reportLateHandling);
+}
+
+export { installReporting, report };

@@ -1,0 +1,239 @@
+//! Starting an isolate and loading a script into it.
+
+// Entering and leaving an isolate by hand is unsafe: V8 keeps the entered isolates of a thread in a stack.
+#![allow(unsafe_code)]
+
+use std::future::Future;
+use std::mem::ManuallyDrop;
+use std::ops::Deref;
+use std::ops::DerefMut;
+use std::pin::pin;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use deno_core::JsRuntime;
+use deno_core::PollEventLoopOptions;
+use deno_core::RuntimeOptions;
+use deno_core::error::CoreError;
+use deno_core::v8;
+use serde::Serialize;
+
+use super::console::Console;
+use super::console::ConsoleSink;
+use super::errors::UserError;
+use super::extensions;
+use super::loader;
+use super::loader::Loader;
+use super::memfs;
+use super::modules::Modules;
+use super::permissions;
+use super::snapshot::Snapshot;
+
+/// The V8 heap an isolate may use unless told otherwise: the platform's 128 MiB.
+pub const DEFAULT_HEAP_LIMIT: usize = 128 << 20;
+
+/// What an isolate is started with.
+pub struct IsolateOptions {
+    /// The script's modules.
+    pub modules: Arc<Modules>,
+    /// Where `console` and uncaught exceptions go.
+    pub console: Rc<dyn ConsoleSink>,
+    /// Limit of the V8 heap in bytes. Array buffers and WebAssembly memories are not in it.
+    pub heap_limit: usize,
+    /// Limit of the files below `/tmp` in bytes.
+    pub temp_quota: usize,
+    /// Addresses (`host`, `host:port`, subnets) that `fetch` and sockets may not reach.
+    pub deny_net: Vec<String>,
+}
+
+impl IsolateOptions {
+    /// The default limits.
+    pub fn new(modules: Arc<Modules>, console: Rc<dyn ConsoleSink>) -> Self {
+        IsolateOptions {
+            modules,
+            console,
+            heap_limit: DEFAULT_HEAP_LIMIT,
+            temp_quota: memfs::DEFAULT_QUOTA,
+            deny_net: Vec::new(),
+        }
+    }
+}
+
+/// Why an isolate could not be started or a script not be loaded.
+#[derive(Debug, thiserror::Error)]
+pub enum IsolateError {
+    /// A file of the host that every isolate needs.
+    #[error("cannot open /dev/null for a new isolate: {0}")]
+    Stdio(#[from] std::io::Error),
+    /// `deny_net` has an entry that is no address.
+    #[error("cannot set up the permissions of a new isolate: {0}")]
+    Permissions(#[from] deno_permissions::PermissionsFromOptionsError),
+    /// V8 or the snapshot is broken; nothing a user does causes it.
+    #[error("cannot start an isolate: {0}")]
+    Start(Box<CoreError>),
+    /// The bootstrap failed; nothing a user does causes it.
+    #[error("cannot start an isolate: the bootstrap failed: {0}")]
+    Boot(String),
+    /// The user's modules: syntax, imports, or an exception while they were evaluated.
+    #[error(transparent)]
+    Script(Box<UserError>),
+}
+
+/// What `boot` in `js/platform/bootstrap.js` takes.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct BootOptions<'a> {
+    compatibility_flags: &'a [String],
+}
+
+/// A `JsRuntime` that is entered only while it is used, so that several can live on one thread.
+///
+/// Start it inside a tokio runtime (V8 sets timers on it) and keep it on its thread.
+pub struct Isolate {
+    /// Dropped by hand, because V8 wants an isolate to be entered while it is disposed of.
+    runtime: ManuallyDrop<JsRuntime>,
+    raw: RawIsolate,
+    modules: Arc<Modules>,
+}
+
+impl Isolate {
+    /// Starts an isolate with all globals and no user code.
+    pub fn start(snapshot: &Snapshot, options: IsolateOptions) -> Result<Isolate, IsolateError> {
+        let IsolateOptions { modules, console, heap_limit, temp_quota, deny_net } = options;
+        let permissions = permissions::container(&deny_net)?;
+        let evaluated = modules.clone();
+        let runtime = JsRuntime::try_new(RuntimeOptions {
+            startup_snapshot: Some(snapshot.bytes),
+            residual_lazy_js_sources: snapshot.residual_js,
+            residual_lazy_esm_sources: snapshot.residual_esm,
+            extensions: extensions::for_runtime(&modules, temp_quota)?,
+            module_loader: Some(Rc::new(Loader::new(modules.clone()))),
+            create_params: Some(v8::CreateParams::default().heap_limits(0, heap_limit)),
+            custom_module_evaluation_cb: Some(Box::new(move |scope, _kind, url, _code| {
+                loader::evaluate(&evaluated, scope, url)
+            })),
+            ..Default::default()
+        });
+        let mut runtime = runtime.map_err(|error| IsolateError::Start(Box::new(error)))?;
+        let mapper = runtime.source_mapper();
+        let state = runtime.op_state();
+        state.borrow_mut().put(permissions);
+        state.borrow_mut().put(Console { sink: console, mapper });
+        let raw = RawIsolate::of(&mut runtime);
+        let mut isolate = Isolate { runtime: ManuallyDrop::new(runtime), raw, modules };
+        // Creating the runtime has entered its isolate. From here on it is entered only by guards, so
+        // that an error below drops it in the right state.
+        raw.exit();
+        isolate.boot()?;
+        Ok(isolate)
+    }
+
+    /// The part of the bootstrap that depends on the deployment; it also removes what only the
+    /// bootstrap may see, and from then on code comes from modules only.
+    fn boot(&mut self) -> Result<(), IsolateError> {
+        let options = BootOptions { compatibility_flags: &self.modules.script().compatibility_flags };
+        let options = serde_json::to_string(&options).map_err(|error| IsolateError::Boot(error.to_string()))?;
+        let mut runtime = self.enter();
+        runtime
+            .execute_script("ext:celld_platform/boot", format!("__bootstrap.internals.celldBoot({options})"))
+            .map_err(|error| IsolateError::Boot(error.to_string()))?;
+        deno_core::scope!(scope, &mut *runtime);
+        scope.get_current_context().set_allow_generation_from_strings(false);
+        Ok(())
+    }
+
+    /// Enters the isolate until the guard is dropped. Guards of several isolates must be dropped in the
+    /// reverse order of their making.
+    pub fn enter(&mut self) -> Entered<'_> {
+        self.raw.enter();
+        Entered { isolate: self }
+    }
+
+    /// The modules the isolate was started for.
+    pub fn modules(&self) -> &Arc<Modules> {
+        &self.modules
+    }
+
+    /// Loads and evaluates the script's main module and returns its namespace object.
+    ///
+    /// Top-level `await` is driven to its end; the caller sets a deadline by dropping the future.
+    pub async fn load_main(&mut self) -> Result<v8::Global<v8::Object>, IsolateError> {
+        let main = self.modules.main().clone();
+        let raw = self.raw;
+        let runtime = &mut self.runtime;
+        let load = async move {
+            let id = runtime.load_main_es_module(&main).await?;
+            let evaluated = pin!(runtime.mod_evaluate(id));
+            runtime.with_event_loop_promise(evaluated, PollEventLoopOptions::default()).await?;
+            runtime.get_module_namespace(id)
+        };
+        let namespace: Result<_, CoreError> = raw.entered_while_polled(load).await;
+        namespace.map_err(|error| IsolateError::Script(Box::new(UserError::from_core(&error))))
+    }
+}
+
+impl Drop for Isolate {
+    fn drop(&mut self) {
+        self.raw.enter();
+        // SAFETY: `self` is being dropped, nothing uses `runtime` after this. It exits the isolate.
+        unsafe { ManuallyDrop::drop(&mut self.runtime) };
+    }
+}
+
+/// The right to use an [`Isolate`]: it is the current one of its thread until this is dropped.
+pub struct Entered<'a> {
+    isolate: &'a mut Isolate,
+}
+
+impl Deref for Entered<'_> {
+    type Target = JsRuntime;
+
+    fn deref(&self) -> &JsRuntime {
+        &self.isolate.runtime
+    }
+}
+
+impl DerefMut for Entered<'_> {
+    fn deref_mut(&mut self) -> &mut JsRuntime {
+        &mut self.isolate.runtime
+    }
+}
+
+impl Drop for Entered<'_> {
+    fn drop(&mut self) {
+        self.isolate.raw.exit();
+    }
+}
+
+/// The isolate behind a runtime. Only an [`Isolate`] keeps one, and not longer than its runtime.
+#[derive(Clone, Copy)]
+struct RawIsolate(v8::UnsafeRawIsolatePtr);
+
+impl RawIsolate {
+    fn of(runtime: &mut JsRuntime) -> RawIsolate {
+        // SAFETY: the pointer is used only while the runtime lives, see the type.
+        RawIsolate(unsafe { runtime.v8_isolate().as_raw_isolate_ptr() })
+    }
+
+    fn enter(self) {
+        // SAFETY: the isolate is alive, see the type, and on its own thread: `Isolate` is not `Send`.
+        unsafe { v8::Isolate::from_raw_isolate_ptr(self.0).enter() }
+    }
+
+    fn exit(self) {
+        // SAFETY: as in `enter`; each caller has entered this isolate last.
+        unsafe { v8::Isolate::from_raw_isolate_ptr(self.0).exit() }
+    }
+
+    /// Drives `future`, which uses this isolate, and leaves the isolate whenever the future waits.
+    async fn entered_while_polled<F: Future>(self, future: F) -> F::Output {
+        let mut future = pin!(future);
+        std::future::poll_fn(|context| {
+            self.enter();
+            let progress = future.as_mut().poll(context);
+            self.exit();
+            progress
+        })
+        .await
+    }
+}

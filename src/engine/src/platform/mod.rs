@@ -1,0 +1,24 @@
+//! The JavaScript platform under the Workers API: which of Deno's crates make up an isolate, what of
+//! them user code may reach, how modules are found, and how an isolate starts from the snapshot.
+//!
+//! Nothing here knows about requests, cells or bindings; that is `crate::shard`, on top.
+//!
+//! * [`extensions`] is the one ordered list of extensions, for the snapshot and for the runtime.
+//! * [`deny`] closes everything that was not looked at; [`permissions`] and [`memfs`] close the host.
+//! * [`modules`] and [`loader`] serve a deployment's modules; [`isolate`] starts an isolate.
+//! * [`console`] and [`errors`] report to the developer, in positions of the source files.
+
+pub mod builtins;
+pub mod code_cache;
+pub mod console;
+pub mod deny;
+pub mod errors;
+pub mod extensions;
+pub mod isolate;
+pub mod loader;
+pub mod memfs;
+pub mod modules;
+mod node_services;
+mod ops;
+pub mod permissions;
+pub mod snapshot;

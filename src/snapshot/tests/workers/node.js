@@ -1,0 +1,91 @@
+import assert from "node:assert";
+import { AsyncLocalStorage } from "node:async_hooks";
+import { Buffer as NodeBuffer } from "node:buffer";
+import * as crypto from "node:crypto";
+import { EventEmitter, once } from "node:events";
+import fs from "node:fs";
+import { createRequire } from "node:module";
+import path from "path";
+import process from "node:process";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { setTimeout as sleep } from "node:timers/promises";
+import util from "node:util";
+import zlib from "node:zlib";
+
+assert.strictEqual(globalThis.Buffer, NodeBuffer);
+assert.strictEqual(globalThis.process, process);
+assert.strictEqual(globalThis.global, globalThis);
+assert.strictEqual(Buffer.from("é").toString("base64"), "w6k=");
+assert.strictEqual(crypto.createHash("sha256").update("abc").digest("hex").slice(0, 8), "ba7816bf");
+assert.strictEqual(crypto.randomBytes(8).length, 8);
+assert.strictEqual((await util.promisify(crypto.scrypt)("pw", "salt", 32)).length, 32);
+const { publicKey, privateKey } = crypto.generateKeyPairSync("ed25519");
+assert.ok(crypto.verify(null, Buffer.from("x"), publicKey, crypto.sign(null, Buffer.from("x"), privateKey)));
+const cipherKey = crypto.randomBytes(32);
+const cipher = crypto.createCipheriv("aes-256-gcm", cipherKey, Buffer.alloc(12));
+const sealed = Buffer.concat([cipher.update("hi"), cipher.final()]);
+const decipher = crypto.createDecipheriv("aes-256-gcm", cipherKey, Buffer.alloc(12));
+decipher.setAuthTag(cipher.getAuthTag());
+assert.strictEqual(decipher.update(sealed) + decipher.final(), "hi");
+assert.strictEqual(util.inspect({ a: [1, new Map([[1, 2]])] }), "{ a: [ 1, Map(1) { 1 => 2 } ] }");
+assert.strictEqual(zlib.gunzipSync(zlib.gzipSync("hello")).toString(), "hello");
+assert.strictEqual(zlib.brotliDecompressSync(zlib.brotliCompressSync("br")).toString(), "br");
+assert.strictEqual(path.join("/a", "../b"), "/b");
+
+const emitter = new EventEmitter();
+setTimeout(() => emitter.emit("x", 4), 1);
+assert.deepStrictEqual(await once(emitter, "x"), [4]);
+let text = "";
+await pipeline(Readable.from(["a", "b"]), async (source) => {
+  for await (const chunk of source) text += chunk;
+});
+assert.strictEqual(text, "ab");
+const storage = new AsyncLocalStorage();
+await storage.run(5, async () => {
+  await sleep(1);
+  assert.strictEqual(storage.getStore(), 5);
+  await new Promise((resolve) => process.nextTick(resolve));
+  assert.strictEqual(storage.getStore(), 5);
+});
+assert.strictEqual(storage.getStore(), undefined);
+
+// A file system in memory.
+fs.mkdirSync("/tmp/d/e", { recursive: true });
+fs.writeFileSync("/tmp/d/a.txt", "hey");
+fs.appendFileSync("/tmp/d/a.txt", "!");
+assert.strictEqual(fs.readFileSync("/tmp/d/a.txt", "utf8"), "hey!");
+assert.strictEqual(fs.statSync("/tmp/d/a.txt").size, 4);
+assert.deepStrictEqual(fs.readdirSync("/tmp/d"), ["a.txt", "e"]);
+fs.renameSync("/tmp/d/a.txt", "/tmp/b.txt");
+assert.strictEqual((await fs.promises.readFile("/tmp/b.txt")).length, 4);
+await pipeline(Readable.from(["abc"]), fs.createWriteStream("/tmp/c"));
+let streamed = "";
+for await (const chunk of fs.createReadStream("/tmp/c")) streamed += chunk;
+assert.strictEqual(streamed, "abc");
+const descriptor = fs.openSync("/tmp/c", "r");
+const buffer = Buffer.alloc(2);
+fs.readSync(descriptor, buffer, 0, 2, 1);
+fs.closeSync(descriptor);
+assert.strictEqual(buffer.toString(), "bc");
+assert.throws(() => fs.rmdirSync("/tmp/d"), { code: "ENOTEMPTY" });
+fs.rmSync("/tmp/d", { recursive: true });
+assert.ok(!fs.existsSync("/tmp/d"));
+assert.throws(() => fs.readFileSync("/tmp/none"), { code: "ENOENT" });
+assert.throws(() => fs.writeFileSync("/bundle/new.js", ""), { code: "EROFS" });
+assert.throws(() => fs.writeFileSync("/bundle/node.js", ""), { code: "EROFS" });
+assert.throws(() => fs.writeFileSync("/tmp/big", Buffer.alloc(17 << 20)), { code: "ENOSPC" });
+fs.unlinkSync("/tmp/b.txt");
+assert.match(fs.readFileSync("/bundle/node.js", "utf8"), /A file system in memory/);
+
+const require = createRequire(import.meta.url);
+assert.strictEqual(require("node:buffer").Buffer, Buffer);
+assert.strictEqual(require("events"), EventEmitter);
+assert.throws(() => require("./x"), { code: "MODULE_NOT_FOUND" });
+assert.strictEqual((await import("node:path")).join("a", "b"), "a/b");
+
+assert.deepStrictEqual(Object.keys(process.env), []);
+process.env.FOO = "1";
+assert.strictEqual(process.env.FOO, "1");
+assert.strictEqual(process.platform, "linux");
+assert.strictEqual(process.cwd(), "/bundle");

@@ -1,0 +1,65 @@
+import * as workers from "cloudflare:workers";
+import { equal, ok } from "./assert.js";
+import { forbidden, walk } from "./walk.js";
+
+for (const name of ["Deno", "__bootstrap", "bootstrap", "core", "ops", "internals", "primordials", "process"]) {
+  ok(!(name in globalThis), name);
+}
+const error = new Error("x");
+const roots = {
+  globalThis,
+  workers,
+  meta: import.meta,
+  error,
+  instances: [
+    new Request("https://x/", { method: "POST", body: "a" }), new Response("a"), new Headers(), new FormData(),
+    new Blob(["a"]), new URL("https://x/"), new URLPattern({}), new AbortController(), new EventTarget(),
+    new ReadableStream().getReader(), new WritableStream().getWriter(), new TransformStream(),
+    new TextDecoder(), new TextEncoderStream(), new CompressionStream("gzip"), new MessageChannel(),
+    new DOMException("x"), crypto.subtle, performance, new Response("a").body,
+    await crypto.subtle.generateKey({ name: "HMAC", hash: "SHA-256" }, true, ["sign"]),
+  ],
+  primitives: [1, "", true, Symbol.iterator, 1n].map((value) => Object.getPrototypeOf(value)),
+  syntax: [async () => {}, function* () {}, async function* () {}, /x/, [][Symbol.iterator]()],
+};
+// What user code sees of a call from inside the runtime.
+Error.prepareStackTrace = (_error, frames) => frames;
+for (const run of [
+  () => queueMicrotask(1),
+  () => [1].sort({}),
+  () => new URL(":"),
+  () => ReadableStream.from([1]).pipeTo(1),
+  () => structuredClone(() => {}),
+]) {
+  try {
+    roots.frames = (roots.frames ?? []).concat(await run());
+  } catch (thrown) {
+    roots.frames = (roots.frames ?? []).concat(thrown, thrown.stack);
+  }
+}
+let caller;
+try {
+  new URLSearchParams({ get a() {
+    caller = new Error().stack;
+    return "1";
+  } });
+} catch {
+  // Not the point.
+}
+for (const frame of Array.isArray(caller) ? caller : []) {
+  for (const method of ["getThis", "getFunction", "getFunctionName", "getTypeName"]) {
+    try {
+      roots.frames.push(frame[method]?.());
+    } catch {
+      // Refused.
+    }
+  }
+}
+Error.prepareStackTrace = undefined;
+const found = [];
+const visited = walk(roots, (value, path) => {
+  const reason = forbidden(value, path);
+  if (reason !== undefined) found.push(reason);
+});
+ok(visited > 1000, `only ${visited} objects visited`);
+equal(found.join("\n"), "");
