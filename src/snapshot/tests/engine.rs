@@ -69,8 +69,9 @@ fn the_namespace_of_a_worker_is_readable() {
         let source = "export default { fetch() { return 'hello'; } }; export class Counter {}";
         let mut running = Bundle::new("index.js").esm("index.js", source).start();
         let namespace = running.load().expect("loads");
-        let mut runtime = running.isolate.enter();
-        deno_core::scope!(scope, &mut *runtime);
+        let mut entered = running.isolate.enter();
+        let runtime = entered.runtime();
+        deno_core::scope!(scope, runtime);
         let namespace = v8::Local::new(scope, namespace);
         let mut get = |object: v8::Local<v8::Object>, name: &str| {
             let key = v8::String::new(scope, name).expect("short");

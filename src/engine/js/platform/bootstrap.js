@@ -22,7 +22,8 @@ ObjectDefineProperty(globalThis, "console", {
   configurable: true,
 });
 
-// Called once by `Isolate::boot` in isolate.rs.
+// Called once by `Isolate::boot` in isolate.rs. Returns the functions by which Rust starts events, an
+// object that celld_events leaves in `internals`.
 internals.celldBoot = function boot({ compatibilityFlags }) {
   delete internals.celldBoot;
   installReporting();
@@ -43,4 +44,5 @@ internals.celldBoot = function boot({ compatibilityFlags }) {
   delete globalThis.Deno;
   delete globalThis.__bootstrap;
   delete globalThis.bootstrap;
+  return internals.celldEvents ?? {};
 };

@@ -35,12 +35,12 @@ deno_core::extension!(
     esm = [
         dir "js/platform",
         "bootstrap.js",
+        "cloudflare_workers.js",
         "console.js",
         "globals.js",
         "node_host.js",
         "report.js",
-        "workers.js",
-        "cloudflare:workers" = "cloudflare_workers.js",
+        "cloudflare:workers" = "cloudflare_workers_public.js",
     ],
     lazy_loaded_esm = [
         dir "js/platform",

@@ -5,8 +5,6 @@
 
 use std::future::Future;
 use std::mem::ManuallyDrop;
-use std::ops::Deref;
-use std::ops::DerefMut;
 use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -94,6 +92,7 @@ pub struct Isolate {
     runtime: ManuallyDrop<JsRuntime>,
     raw: RawIsolate,
     modules: Arc<Modules>,
+    hooks: v8::Global<v8::Object>,
 }
 
 impl Isolate {
@@ -119,27 +118,16 @@ impl Isolate {
         let state = runtime.op_state();
         state.borrow_mut().put(permissions);
         state.borrow_mut().put(Console { sink: console, mapper });
+        // Until here an error drops a runtime whose isolate is entered, as V8 wants it.
+        let hooks = boot(&mut runtime, &modules)?;
         let raw = RawIsolate::of(&mut runtime);
-        let mut isolate = Isolate { runtime: ManuallyDrop::new(runtime), raw, modules };
-        // Creating the runtime has entered its isolate. From here on it is entered only by guards, so
-        // that an error below drops it in the right state.
         raw.exit();
-        isolate.boot()?;
-        Ok(isolate)
+        Ok(Isolate { runtime: ManuallyDrop::new(runtime), raw, modules, hooks })
     }
 
-    /// The part of the bootstrap that depends on the deployment; it also removes what only the
-    /// bootstrap may see, and from then on code comes from modules only.
-    fn boot(&mut self) -> Result<(), IsolateError> {
-        let options = BootOptions { compatibility_flags: &self.modules.script().compatibility_flags };
-        let options = serde_json::to_string(&options).map_err(|error| IsolateError::Boot(error.to_string()))?;
-        let mut runtime = self.enter();
-        runtime
-            .execute_script("ext:celld_platform/boot", format!("__bootstrap.internals.celldBoot({options})"))
-            .map_err(|error| IsolateError::Boot(error.to_string()))?;
-        deno_core::scope!(scope, &mut *runtime);
-        scope.get_current_context().set_allow_generation_from_strings(false);
-        Ok(())
+    /// The object with the functions of `js/events` that start events; empty without that extension.
+    pub fn hooks(&self) -> &v8::Global<v8::Object> {
+        &self.hooks
     }
 
     /// Enters the isolate until the guard is dropped. Guards of several isolates must be dropped in the
@@ -172,6 +160,20 @@ impl Isolate {
     }
 }
 
+/// The part of the bootstrap that depends on the deployment; it also removes what only the bootstrap may
+/// see, and from then on code comes from modules only. Returns the hooks.
+fn boot(runtime: &mut JsRuntime, modules: &Modules) -> Result<v8::Global<v8::Object>, IsolateError> {
+    let boot_error = |error: &dyn std::fmt::Display| IsolateError::Boot(error.to_string());
+    let options = BootOptions { compatibility_flags: &modules.script().compatibility_flags };
+    let options = serde_json::to_string(&options).map_err(|error| boot_error(&error))?;
+    let script = format!("__bootstrap.internals.celldBoot({options})");
+    let hooks = runtime.execute_script("ext:celld_platform/boot", script).map_err(|error| boot_error(&error))?;
+    deno_core::scope!(scope, runtime);
+    scope.get_current_context().set_allow_generation_from_strings(false);
+    let hooks = v8::Local::<v8::Object>::try_from(v8::Local::new(scope, hooks));
+    hooks.map(|hooks| v8::Global::new(scope, hooks)).map_err(|error| boot_error(&error))
+}
+
 impl Drop for Isolate {
     fn drop(&mut self) {
         self.raw.enter();
@@ -185,16 +187,9 @@ pub struct Entered<'a> {
     isolate: &'a mut Isolate,
 }
 
-impl Deref for Entered<'_> {
-    type Target = JsRuntime;
-
-    fn deref(&self) -> &JsRuntime {
-        &self.isolate.runtime
-    }
-}
-
-impl DerefMut for Entered<'_> {
-    fn deref_mut(&mut self) -> &mut JsRuntime {
+impl Entered<'_> {
+    /// The runtime, for as long as its isolate is entered.
+    pub fn runtime(&mut self) -> &mut JsRuntime {
         &mut self.isolate.runtime
     }
 }

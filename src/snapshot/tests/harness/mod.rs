@@ -164,9 +164,10 @@ fn start(modules: Arc<Modules>) -> Running {
 pub fn run(modules: Arc<Modules>) -> Outcome {
     let mut running = start(modules);
     let result = running.load().map(drop);
-    let mut runtime = running.isolate.enter();
-    block_on(runtime.run_event_loop(PollEventLoopOptions::default())).expect("the event loop never fails");
-    drop(runtime);
+    let mut entered = running.isolate.enter();
+    let idle = block_on(entered.runtime().run_event_loop(PollEventLoopOptions::default()));
+    drop(entered);
+    idle.expect("an exception does not end the event loop");
     Outcome { result, sink: running.sink }
 }
 

@@ -1,0 +1,10 @@
+// The module `cloudflare:workers`: what a Worker may see of cloudflare_workers.js.
+export {
+  DurableObject,
+  env,
+  exports,
+  RpcTarget,
+  waitUntil,
+  WorkerEntrypoint,
+  WorkflowEntrypoint,
+} from "ext:celld_platform/cloudflare_workers.js";
