@@ -1,1 +1,21 @@
-//! .
+//! The bucket: the one durable, shared thing that a fleet has. Everything that celld keeps goes through [`Bucket`], whatever
+//! stands behind it: Amazon S3 and its kin, Google Cloud Storage, Azure Blob Storage, or a directory (`celld dev`).
+//!
+//! Invariants:
+//! * A conditional write ends in exactly one of four ways ([`WriteOutcome`]), and *unknown* is never turned into another one
+//!   except by reading ([`Bucket::create_resolved`], [`Bucket::update_resolved`]).
+//! * This crate knows bytes and keys. What an object means, and which key it has, is its caller's business.
+
+mod bucket;
+mod error;
+mod key;
+mod local;
+mod memory;
+mod outcome;
+mod resolve;
+mod store;
+
+pub use bucket::Bucket;
+pub use error::{At, BucketError};
+pub use local::{LocalOptions, Sync};
+pub use outcome::{Listed, Object, Suffix, Version, WriteOutcome};
