@@ -43,6 +43,7 @@ pub fn transpile(specifier: &str, source: &str) -> Result<Transpiled, JsErrorBox
         "node:process" => text + "\n" + PATCH_PROCESS,
         "ext:deno_node/net.ts" => keep_context_in_onread(specifier, text)?,
         "ext:deno_fs/30_fs.js" => know_platform(specifier, text)?,
+        "ext:deno_web/02_event.js" => report_to_log(specifier, text)?,
         _ => text,
     };
     if text.contains("__NODE_MODULES__") {
@@ -121,6 +122,11 @@ fn know_platform(specifier: &str, text: String) -> Result<String, JsErrorBox> {
         .map(|os| format!("Deno.build.os === \"{os}\""))
         .join(" || ");
     replace(specifier, text, &condition, "true")
+}
+
+/// An exception in an event handler goes to the log; Deno would end the event loop with it.
+fn report_to_log(specifier: &str, text: String) -> Result<String, JsErrorBox> {
+    replace(specifier, text, "core.reportUnhandledException(error);", "internals.celldReportUncaught(error);")
 }
 
 fn replace(specifier: &str, text: String, from: &str, to: &str) -> Result<String, JsErrorBox> {

@@ -1,11 +1,11 @@
 // Exceptions that nobody caught and promises whose rejection nobody handled: first an event on the
 // global, as on the platform, then a line in the log. Neither ends the isolate.
 
-import { core, primordials } from "ext:core/mod.js";
+import { core, internals, primordials } from "ext:core/mod.js";
 import { op_celld_uncaught } from "ext:core/ops";
 
-const { String, StringPrototypeStartsWith } = primordials;
-const { ErrorEvent, PromiseRejectionEvent } = core.loadExtScript("ext:deno_web/02_event.js");
+const { StringPrototypeStartsWith } = primordials;
+const { PromiseRejectionEvent, reportException } = core.loadExtScript("ext:deno_web/02_event.js");
 const { inspect } = core.loadExtScript("ext:deno_web/01_console.js");
 
 // The innermost frame of user code, already in positions of the source.
@@ -44,32 +44,9 @@ function report(prefix, value) {
   op_celld_uncaught(text, frame?.fileName ?? "", frame?.lineNumber ?? 0, frame?.columnNumber ?? 0);
 }
 
-// Set while handlers of the global's "error" event run: an exception in one of them is only logged.
-let reporting = false;
-
-function reportUncaught(error) {
-  let handled = false;
-  if (!reporting) {
-    reporting = true;
-    try {
-      const event = new ErrorEvent("error", { cancelable: true, message: messageOf(error), error });
-      handled = !globalThis.dispatchEvent(event);
-    } finally {
-      reporting = false;
-    }
-  }
-  if (!handled) {
-    report("Uncaught", error);
-  }
-}
-
-function messageOf(error) {
-  try {
-    return String(error?.message ?? error);
-  } catch {
-    return "";
-  }
-}
+// `reportException` dispatches the "error" event; what no handler took it passes on to this (a change
+// by the build script of celld-snapshot: Deno would end the isolate's event loop).
+internals.celldReportUncaught = (error) => report("Uncaught", error);
 
 function reportRejection(promise, reason) {
   const event = new PromiseRejectionEvent("unhandledrejection", { cancelable: true, promise, reason });
@@ -86,7 +63,7 @@ function reportLateHandling(promise, reason) {
 
 // Hooks live in the isolate, not in the snapshot.
 function installReporting() {
-  core.setReportExceptionCallback(reportUncaught);
+  core.setReportExceptionCallback(reportException);
   core.setUnhandledPromiseRejectionHandler(reportRejection);
   core.setHandledPromiseRejectionHandler(reportLateHandling);
 }

@@ -10,6 +10,7 @@ use deno_core::SourceMapper;
 use deno_core::v8;
 
 use super::modules::display_name;
+use super::modules::display_stack;
 use crate::host::ConsoleLevel;
 use crate::host::SourcePosition;
 
@@ -51,7 +52,7 @@ pub(super) fn op_celld_console(
 ) {
     let Some(console) = state.borrow().try_borrow::<Console>().cloned() else { return };
     let position = caller(scope).map(|(file, line, column)| mapped(&console.mapper, file, line, column));
-    console.sink.line(level(number), text, position);
+    console.sink.line(level(number), &display_stack(text), position);
 }
 
 /// Reports an exception that nobody caught. The place is already that of the source.
@@ -69,7 +70,7 @@ pub(super) fn op_celld_uncaught(
         line,
         column,
     });
-    console.sink.line(ConsoleLevel::Uncaught, text, position);
+    console.sink.line(ConsoleLevel::Uncaught, &display_stack(text), position);
 }
 
 /// The innermost frame that belongs to the user: file, line and column of the bundle, 1-based.

@@ -6,6 +6,7 @@ use deno_core::error::JsError;
 use deno_core::error::JsStackFrame;
 
 use super::modules::display_name;
+use super::modules::display_stack;
 use crate::host::SourcePosition;
 
 /// An error thrown by user code, in positions of the source files.
@@ -45,6 +46,7 @@ impl UserError {
     }
 
     fn plain(message: String) -> UserError {
+        let message = display_stack(&message).into_owned();
         UserError { stack: message.clone(), message, position: None }
     }
 }

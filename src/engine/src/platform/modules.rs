@@ -1,5 +1,6 @@
 //! A script's modules in the form isolates load them: checked once, shared by all isolates.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::OnceLock;
@@ -140,4 +141,17 @@ pub(super) fn module_url(name: &str) -> Option<ModuleSpecifier> {
 /// The name to show for a file of a stack frame: a bundle-relative path, or `file` as it is.
 pub fn display_name(file: &str) -> &str {
     file.strip_prefix(BUNDLE_URL).unwrap_or(file)
+}
+
+/// `text` with the URLs of its stack frames ("    at f (file:///bundle/src/a.ts:1:2)") as [`display_name`]
+/// shows them.
+pub(super) fn display_stack(text: &str) -> Cow<'_, str> {
+    if !text.contains(BUNDLE_URL) {
+        return Cow::Borrowed(text);
+    }
+    let lines = text.split('\n').map(|line| match line.trim_start().starts_with("at ") {
+        true => Cow::Owned(line.replace(BUNDLE_URL, "")),
+        false => Cow::Borrowed(line),
+    });
+    Cow::Owned(lines.collect::<Vec<_>>().join("\n"))
 }
