@@ -12,6 +12,11 @@ use std::time::Duration;
 use celld_bucket::Bucket;
 use celld_ids::NodeId;
 
+/// The `tracing` target of the Worker's own console: one event for each line, with the level of the call, the text as
+/// the message and the source position as the field `at` (`src/index.ts:3:5`). The binary shows these lines also where it
+/// hides the node's log.
+pub const CONSOLE_TARGET: &str = "worker";
+
 /// Where a listener comes from.
 #[derive(Debug)]
 pub enum Listener {

@@ -5,4 +5,4 @@
 pub mod config;
 pub mod live_reload;
 
-pub use config::{Adoption, Limits, Listener, NodeConfig, NodeReady, Shutdown, VarOverrides};
+pub use config::{Adoption, CONSOLE_TARGET, Limits, Listener, NodeConfig, NodeReady, Shutdown, VarOverrides};

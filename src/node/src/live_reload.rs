@@ -117,9 +117,7 @@ mod tests {
     fn headers(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
         pairs
             .iter()
-            .map(|(name, value)| {
-                (http::HeaderName::from_static(name), http::HeaderValue::from_static(value))
-            })
+            .map(|(name, value)| (http::HeaderName::from_static(name), http::HeaderValue::from_static(value)))
             .collect()
     }
 
