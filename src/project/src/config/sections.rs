@@ -1,0 +1,181 @@
+//! The keys with a structure of their own.
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use indexmap::IndexMap;
+
+use super::environment::InForce;
+use super::reader::{Reader, join};
+use super::tree::{Node, Value};
+use super::{CustomBuild, DurableObjectBinding, Migration};
+
+const NOT_YET: &str = "not supported yet by this release of celld";
+
+pub(crate) fn durable_objects(
+    reader: &mut Reader<'_>,
+    node: &Node,
+    path: &str,
+    script: Option<&str>,
+) -> Vec<DurableObjectBinding> {
+    let fields = reader.fields(node, path, &["bindings"]);
+    let Some(list) = fields.get("bindings") else { return Vec::new() };
+    let path = fields.path("bindings");
+    let mut bindings = Vec::new();
+    for (index, item) in reader.array(&list.node, &path).iter().enumerate() {
+        let path = format!("{path}[{index}]");
+        let fields = reader.fields(item, &path, &["name", "class_name", "script_name", "environment"]);
+        if !matches!(item.value, Value::Table(_)) {
+            continue;
+        }
+        if let Some(other) = fields.get("script_name") {
+            let path = fields.path("script_name");
+            let named = reader.filled(&other.node, &path);
+            if named.is_some() && named.as_deref() != script {
+                reader.error(&other.node.span, &path, format!("a class of another script: {NOT_YET}"));
+            }
+        }
+        if let Some(environment) = fields.get("environment") {
+            let path = fields.path("environment");
+            reader.error(&environment.key_span, &path, format!("a class of another environment: {NOT_YET}"));
+        }
+        let name = reader.required(&fields, item, "name");
+        let class = reader.required(&fields, item, "class_name");
+        if let (Some(name), Some(class)) = (name, class) {
+            if class.starts_with("__") {
+                let span = fields.get("class_name").map_or(&item.span, |entry| &entry.node.span);
+                reader.error(span, &fields.path("class_name"), "class names that begin with __ are reserved");
+                continue;
+            }
+            bindings.push(DurableObjectBinding { name, class });
+        }
+    }
+    bindings
+}
+
+pub(crate) fn migrations(reader: &mut Reader<'_>, node: &Node, path: &str) -> Vec<Migration> {
+    let mut migrations: Vec<Migration> = Vec::new();
+    for (index, item) in reader.array(node, path).iter().enumerate() {
+        let path = format!("{path}[{index}]");
+        let fields = reader.fields(
+            item,
+            &path,
+            &[
+                "tag",
+                "new_classes",
+                "new_sqlite_classes",
+                "renamed_classes",
+                "deleted_classes",
+                "transferred_classes",
+            ],
+        );
+        if !matches!(item.value, Value::Table(_)) {
+            continue;
+        }
+        for (key, what) in [
+            ("renamed_classes", "renaming a class"),
+            ("deleted_classes", "deleting a class"),
+            ("transferred_classes", "taking over a class of another script"),
+        ] {
+            if let Some(entry) = fields.get(key).filter(|entry| !entry.node.is_blank()) {
+                reader.error(&entry.key_span, &fields.path(key), format!("{what}: {NOT_YET}"));
+            }
+        }
+        let mut new_classes = Vec::new();
+        if let Some(entry) = fields.get("new_sqlite_classes") {
+            new_classes.extend(reader.strings(&entry.node, &fields.path("new_sqlite_classes")));
+        }
+        if let Some(entry) = fields.get("new_classes") {
+            let path = fields.path("new_classes");
+            new_classes.extend(reader.strings(&entry.node, &path));
+            reader.note(
+                &entry.key_span,
+                &path,
+                "the same as new_sqlite_classes: every cell has a SQLite database",
+            );
+        }
+        let Some(tag) = reader.required(&fields, item, "tag") else { continue };
+        if migrations.iter().any(|earlier| earlier.tag == tag) {
+            let span = fields.get("tag").map_or(&item.span, |entry| &entry.node.span);
+            reader.error(span, &fields.path("tag"), format!("another migration has the tag \"{tag}\""));
+        }
+        migrations.push(Migration { tag, new_classes });
+    }
+    migrations
+}
+
+pub(crate) fn build(reader: &mut Reader<'_>, node: &Node, path: &str, root: &Path) -> Option<CustomBuild> {
+    let fields = reader.fields(node, path, &["command", "cwd", "watch_dir"]);
+    let mut watch_dirs = Vec::new();
+    if let Some(entry) = fields.get("watch_dir") {
+        let path = fields.path("watch_dir");
+        match entry.node.value {
+            Value::Array(_) => watch_dirs.extend(reader.strings(&entry.node, &path)),
+            _ => watch_dirs.extend(reader.filled(&entry.node, &path)),
+        }
+    } else {
+        watch_dirs.push("src".to_owned());
+    }
+    let cwd = fields.get("cwd").and_then(|entry| reader.filled(&entry.node, &fields.path("cwd")));
+    let command = fields.get("command").filter(|entry| !entry.node.is_blank())?;
+    let command = reader.filled(&command.node, &fields.path("command"))?;
+    Some(CustomBuild {
+        command,
+        cwd: cwd.map_or_else(|| root.to_owned(), |cwd| root.join(cwd)),
+        watch_dirs: watch_dirs.into_iter().map(|dir| root.join(dir)).collect(),
+    })
+}
+
+/// Two bindings cannot be the same property of `env`.
+pub(crate) fn check_names(
+    reader: &mut Reader<'_>,
+    keys: &InForce<'_>,
+    vars: &IndexMap<String, serde_json::Value>,
+) {
+    let Some((path, objects)) = keys.get("durable_objects") else { return };
+    let Some(bindings) = child(&objects.node, "bindings") else { return };
+    let Value::Array(items) = &bindings.value else { return };
+    let mut seen = HashSet::new();
+    for (index, item) in items.iter().enumerate() {
+        let Some(name) = child(item, "name") else { continue };
+        let Value::String(text) = &name.value else { continue };
+        let path = join(path, &format!("bindings[{index}].name"));
+        if vars.contains_key(text) {
+            reader.error(&name.span, &path, format!("vars has a variable \"{text}\" too"));
+        } else if !seen.insert(text.as_str()) {
+            reader.error(&name.span, &path, format!("another binding is named \"{text}\""));
+        }
+    }
+}
+
+/// Wrangler lets a class run in development before a migration introduces it, and says so.
+pub(crate) fn check_classes(
+    reader: &mut Reader<'_>,
+    keys: &InForce<'_>,
+    bindings: &[DurableObjectBinding],
+    migrations: &[Migration],
+) {
+    let Some((path, entry)) = keys.get("durable_objects") else { return };
+    let mut missing: Vec<&str> = Vec::new();
+    for binding in bindings {
+        let introduced = migrations.iter().any(|migration| migration.new_classes.contains(&binding.class));
+        if !introduced && !missing.contains(&binding.class.as_str()) {
+            missing.push(&binding.class);
+        }
+    }
+    if !missing.is_empty() {
+        let message = format!(
+            "no migration introduces {}; Cloudflare needs one: {{\"tag\": \"v1\", \"new_sqlite_classes\": [\"{}\"]}}",
+            missing.join(", "),
+            missing.join("\", \"")
+        );
+        reader.note(&entry.key_span, path, message);
+    }
+}
+
+fn child<'n>(node: &'n Node, key: &str) -> Option<&'n Node> {
+    match &node.value {
+        Value::Table(entries) => entries.iter().find(|entry| entry.key == key).map(|entry| &entry.node),
+        _ => None,
+    }
+}

@@ -1,0 +1,247 @@
+//! The deployment manifest: what a deployment consists of, as JSON in the bucket.
+//!
+//! Readers ignore fields they do not know, so a field may be added without a new [`VERSION`]; a change that an
+//! older reader would get wrong needs one.
+
+use indexmap::IndexMap;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+use crate::bundle::{Bundle, ModuleKind};
+use crate::project::Project;
+
+/// The version of the format that this code writes, and the highest it reads.
+pub const VERSION: u32 = 1;
+
+/// A deployment.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// The version of the format.
+    pub version: u32,
+    /// Unique, and in the order of deployment when sorted as text.
+    pub id: String,
+    /// Milliseconds since 1970-01-01 UTC.
+    pub created_ms: u64,
+    /// The script's name.
+    pub script: String,
+    /// The name of the module with the handlers.
+    pub main: String,
+    /// All modules.
+    pub modules: Vec<ModuleEntry>,
+    /// `YYYY-MM-DD`.
+    pub compatibility_date: String,
+    /// In the order of the configuration.
+    #[serde(default)]
+    pub compatibility_flags: Vec<String>,
+    /// Durable Object namespaces in `env`.
+    #[serde(default)]
+    pub durable_objects: Vec<DurableObject>,
+    /// Variables in `env`: a string is text, anything else a JSON variable.
+    #[serde(default)]
+    pub vars: IndexMap<String, serde_json::Value>,
+    /// The history of the Durable Object classes.
+    #[serde(default)]
+    pub migrations: Vec<MigrationEntry>,
+}
+
+/// A module of a deployment.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ModuleEntry {
+    /// As in [`crate::Module`].
+    pub name: String,
+    /// What it is.
+    pub kind: ModuleKind,
+    /// 64 hexadecimal digits; 16 in a deployment of an old release, which are then the first ones.
+    pub sha256: String,
+    /// In bytes.
+    pub size: u64,
+    /// Where it is in the bucket.
+    pub key: String,
+}
+
+/// A Durable Object namespace.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DurableObject {
+    /// The property of `env`.
+    pub name: String,
+    /// The exported class.
+    pub class: String,
+}
+
+/// A step in the history of the classes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MigrationEntry {
+    /// Unique in the deployment.
+    pub tag: String,
+    /// Classes that exist from here on.
+    #[serde(default)]
+    pub new_classes: Vec<String>,
+}
+
+/// Why the bytes of a manifest cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ManifestError {
+    /// Not the JSON that is expected.
+    #[error("not a deployment manifest: {0}")]
+    Format(#[from] serde_json::Error),
+    /// Written by a newer celld.
+    #[error("written in format {found}, and this celld reads formats up to {VERSION}: update celld")]
+    Newer {
+        /// The format's version.
+        found: u32,
+    },
+    /// The main module is not among the modules.
+    #[error("the main module {main} is not among the modules")]
+    NoMain {
+        /// Its name.
+        main: String,
+    },
+}
+
+impl Manifest {
+    /// The manifest of a built project, deployed at `created_ms`.
+    pub fn new(project: &Project, bundle: &Bundle, created_ms: u64) -> Manifest {
+        let config = &project.config;
+        let modules = bundle.modules.iter().map(|module| {
+            let sha256 = sha256(&module.bytes);
+            ModuleEntry {
+                name: module.name.clone(),
+                kind: module.kind,
+                key: module_key(&sha256),
+                sha256,
+                size: module.bytes.len() as u64,
+            }
+        });
+        let mut manifest = Manifest {
+            version: VERSION,
+            id: String::new(),
+            created_ms,
+            script: config.name.clone(),
+            main: bundle.main.clone(),
+            modules: modules.collect(),
+            compatibility_date: config.compatibility_date.clone(),
+            compatibility_flags: config.compatibility_flags.clone(),
+            durable_objects: config
+                .durable_objects
+                .iter()
+                .map(|binding| DurableObject { name: binding.name.clone(), class: binding.class.clone() })
+                .collect(),
+            vars: config.vars.clone(),
+            migrations: config
+                .migrations
+                .iter()
+                .map(|step| MigrationEntry { tag: step.tag.clone(), new_classes: step.new_classes.clone() })
+                .collect(),
+        };
+        manifest.id = manifest.new_id();
+        manifest
+    }
+
+    /// The time, so that ids sort, and a digest of the content, so that two deployments of one millisecond differ.
+    fn new_id(&self) -> String {
+        let (seconds, milliseconds) = (self.created_ms / 1000, self.created_ms % 1000);
+        let (year, month, day) = crate::project::civil_date(seconds / 86_400);
+        let (hour, minute, second) = (seconds / 3600 % 24, seconds / 60 % 60, seconds % 60);
+        let digest = sha256(&self.to_json());
+        format!(
+            "{year:04}{month:02}{day:02}T{hour:02}{minute:02}{second:02}.{milliseconds:03}Z-{}",
+            &digest[..8]
+        )
+    }
+
+    /// The bytes to store.
+    pub fn to_json(&self) -> Vec<u8> {
+        // Serialising strings, numbers and maps with string keys into memory has no failure.
+        serde_json::to_vec_pretty(self).unwrap_or_default()
+    }
+
+    /// Reads stored bytes.
+    pub fn from_json(bytes: &[u8]) -> Result<Manifest, ManifestError> {
+        #[derive(Deserialize)]
+        struct Head {
+            version: u32,
+        }
+        // The version first: in a newer format the rest may not even parse.
+        let head: Head = serde_json::from_slice(bytes)?;
+        if head.version > VERSION {
+            return Err(ManifestError::Newer { found: head.version });
+        }
+        let manifest: Manifest = serde_json::from_slice(bytes)?;
+        if !manifest.modules.iter().any(|module| module.name == manifest.main) {
+            return Err(ManifestError::NoMain { main: manifest.main });
+        }
+        Ok(manifest)
+    }
+}
+
+impl ModuleEntry {
+    /// Whether `bytes` are this module: by the full digest, or by the 16-digit prefix that old releases wrote.
+    pub fn matches(&self, bytes: &[u8]) -> bool {
+        let digest = sha256(bytes);
+        match self.sha256.len() {
+            64 => digest.eq_ignore_ascii_case(&self.sha256),
+            16 => digest[..16].eq_ignore_ascii_case(&self.sha256),
+            _ => false,
+        }
+    }
+}
+
+/// Where a module with this digest is kept.
+pub(crate) fn module_key(sha256: &str) -> String {
+    format!("deploy/modules/{sha256}")
+}
+
+/// The digest in lower-case hexadecimal.
+pub(crate) fn sha256(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn manifest() -> serde_json::Value {
+        serde_json::json!({
+            "version": 1, "id": "x", "created_ms": 0, "script": "s", "main": "index.js",
+            "modules": [{"name": "index.js", "kind": "esm", "sha256": sha256(b"a"), "size": 1, "key": "k", "later": 1}],
+            "compatibility_date": "2026-01-01", "a_field_of_the_future": {"x": 1}
+        })
+    }
+
+    #[test]
+    fn fields_of_the_future_are_ignored_and_versions_of_the_future_refused() {
+        let mut json = manifest();
+        let read = Manifest::from_json(json.to_string().as_bytes()).unwrap();
+        assert_eq!(Manifest::from_json(&read.to_json()).unwrap(), read);
+
+        json["version"] = 2.into();
+        json["modules"] = "elsewhere".into();
+        let error = Manifest::from_json(json.to_string().as_bytes()).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "written in format 2, and this celld reads formats up to 1: update celld"
+        );
+    }
+
+    #[test]
+    fn the_main_module_must_be_there() {
+        let mut json = manifest();
+        json["main"] = "other.js".into();
+        let error = Manifest::from_json(json.to_string().as_bytes()).unwrap_err();
+        assert_eq!(error.to_string(), "the main module other.js is not among the modules");
+    }
+
+    #[test]
+    fn a_digest_is_full_or_the_legacy_prefix() {
+        let read = Manifest::from_json(manifest().to_string().as_bytes()).unwrap();
+        let mut entry = read.modules[0].clone();
+        let full = entry.sha256.clone();
+        assert!(entry.matches(b"a") && !entry.matches(b"b"));
+        entry.sha256 = full[..16].to_owned();
+        assert!(entry.matches(b"a") && !entry.matches(b"b"));
+        for length in [0, 8, 17, 63] {
+            entry.sha256 = full[..length].to_owned();
+            assert!(!entry.matches(b"a"), "{length} digits");
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! A deployment travels through a bucket unchanged, or is refused.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use celld_bucket::Bucket;
+use celld_project::{
+    Bundle, CURRENT_KEY, Module, ModuleKind, Project, Purpose, current, deploy, load, load_current,
+};
+
+fn module(name: &str, kind: ModuleKind, text: &str) -> Module {
+    Module { name: name.to_owned(), kind, bytes: Arc::from(text.as_bytes()) }
+}
+
+fn bundle(code: &str) -> Bundle {
+    Bundle {
+        main: "index.js".to_owned(),
+        modules: vec![
+            module("index.js", ModuleKind::Esm, code),
+            module("page.txt", ModuleKind::Text, "text"),
+            module("index.js.map", ModuleKind::SourceMap, "{}"),
+        ],
+        exports: None,
+        inputs: Vec::new(),
+        warnings: Vec::new(),
+    }
+}
+
+fn project() -> Project {
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("index.ts"), "").unwrap();
+    let config = r#"{ "name": "app", "main": "index.ts", "compatibility_date": "2026-01-15",
+        "compatibility_flags": ["nodejs_compat"], "vars": { "A": { "b": 1 } },
+        "durable_objects": { "bindings": [{ "name": "ROOM", "class_name": "Room" }] },
+        "migrations": [{ "tag": "v1", "new_sqlite_classes": ["Room"] }] }"#;
+    std::fs::write(directory.path().join("wrangler.jsonc"), config).unwrap();
+    Project::load(directory.path(), None, Purpose::Deploy).unwrap()
+}
+
+#[tokio::test]
+async fn what_is_deployed_is_what_is_loaded() {
+    let bucket = Bucket::in_memory();
+    assert!(load_current(&bucket).await.unwrap().is_none());
+
+    let first = deploy(&bucket, &project(), &bundle("one")).await.unwrap();
+    let loaded = load_current(&bucket).await.unwrap().unwrap();
+    assert_eq!(loaded.manifest.id, first.id);
+    assert_eq!(loaded.modules, bundle("one").modules);
+    assert_eq!(loaded.manifest.script, "app");
+    assert_eq!(loaded.manifest.durable_objects[0].class, "Room");
+    assert_eq!(loaded.manifest.vars["A"], serde_json::json!({ "b": 1 }));
+    assert_eq!(loaded.manifest.migrations[0].new_classes, ["Room"]);
+
+    let second = deploy(&bucket, &project(), &bundle("two")).await.unwrap();
+    let pointer = current(&bucket).await.unwrap().unwrap();
+    assert_eq!((pointer.id, pointer.previous), (second.id, Some(first.id.clone())));
+    assert_eq!(&*load(&bucket, &first.id).await.unwrap().modules[0].bytes, b"one");
+}
+
+#[tokio::test]
+async fn a_changed_or_missing_module_is_named_and_deploying_again_repairs_it() {
+    let bucket = Bucket::in_memory();
+    deploy(&bucket, &project(), &bundle("one")).await.unwrap();
+    let manifest = load_current(&bucket).await.unwrap().unwrap().manifest;
+    let key = &manifest.modules[0].key;
+
+    bucket.put(key, Bytes::from_static(b"evil")).await.unwrap();
+    let error = load_current(&bucket).await.unwrap_err().to_string();
+    assert!(error.contains("the module index.js was changed after it was deployed"), "{error}");
+
+    bucket.delete(key).await.unwrap();
+    let error = load_current(&bucket).await.unwrap_err().to_string();
+    assert!(error.contains("the module index.js is missing"), "{error}");
+
+    deploy(&bucket, &project(), &bundle("one")).await.unwrap();
+    assert!(load_current(&bucket).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_legacy_digest_is_accepted() {
+    let bucket = Bucket::in_memory();
+    let id = deploy(&bucket, &project(), &bundle("one")).await.unwrap().id;
+    let mut manifest = load(&bucket, &id).await.unwrap().manifest;
+    manifest.modules.iter_mut().for_each(|module| module.sha256.truncate(16));
+    bucket.put(&format!("deploy/manifests/{id}.json"), manifest.to_json().into()).await.unwrap();
+    assert_eq!(load(&bucket, &id).await.unwrap().modules.len(), 3);
+}
+
+#[tokio::test]
+async fn a_damaged_pointer_is_reported_and_replaced_by_the_next_deployment() {
+    let bucket = Bucket::in_memory();
+    bucket.put(CURRENT_KEY, Bytes::from_static(b"garbage")).await.unwrap();
+    let error = load_current(&bucket).await.unwrap_err().to_string();
+    assert!(error.starts_with("deploy/current.json in ") && error.ends_with("): deploy again"), "{error}");
+
+    let id = deploy(&bucket, &project(), &bundle("one")).await.unwrap().id;
+    assert_eq!(load_current(&bucket).await.unwrap().unwrap().manifest.id, id);
+}
+
+#[tokio::test]
+async fn of_concurrent_deployments_one_is_current_and_all_are_complete() {
+    let bucket = Bucket::in_memory();
+    let project = project();
+    let codes: Vec<String> = (0..6).map(|number| format!("code {number}")).collect();
+    let deployments = codes.iter().map(|code| {
+        let (bucket, project) = (&bucket, &project);
+        async move { deploy(bucket, project, &bundle(code)).await.unwrap().id }
+    });
+    let ids = futures::future::join_all(deployments).await;
+    let current = current(&bucket).await.unwrap().unwrap();
+    assert!(ids.contains(&current.id));
+    for id in &ids {
+        assert_eq!(load(&bucket, id).await.unwrap().modules.len(), 3);
+    }
+}
