@@ -12,6 +12,7 @@ const {
   ObjectSetPrototypeOf,
   Promise,
   PromiseReject,
+  SafeArrayIterator,
   SymbolToStringTag,
   TypeError,
   Uint8Array,
@@ -23,7 +24,6 @@ const url = load("ext:deno_web/00_url.js");
 const { URLPattern } = load("ext:deno_web/01_urlpattern.js");
 const event = load("ext:deno_web/02_event.js");
 const timers = load("ext:deno_web/02_timers.js");
-const { structuredClone } = load("ext:deno_web/02_structured_clone.js");
 const abort = load("ext:deno_web/03_abort_signal.js");
 const base64 = load("ext:deno_web/05_base64.js");
 const streams = load("ext:deno_web/06_streams.js");
@@ -196,8 +196,28 @@ function timingSafeEqual(a, b) {
   return op_celld_timing_safe_equal(left, right);
 }
 
+// Deno's timers take text and evaluate it; here that is an error at once, as on the platform.
+function requireCallback(callback, name) {
+  if (typeof callback !== "function") {
+    throw new TypeError(
+      `Failed to execute '${name}' on 'ServiceWorkerGlobalScope': parameter 1 is not of type 'Function'.`,
+    );
+  }
+}
+
+function setTimeout(callback, delay = 0, ...args) {
+  requireCallback(callback, "setTimeout");
+  return timers.setTimeout(callback, delay, ...new SafeArrayIterator(args));
+}
+
+function setInterval(callback, delay = 0, ...args) {
+  requireCallback(callback, "setInterval");
+  return timers.setInterval(callback, delay, ...new SafeArrayIterator(args));
+}
+
 function setImmediate(callback, ...args) {
-  return timers.setTimeout(callback, 0, ...args);
+  requireCallback(callback, "setImmediate");
+  return timers.setTimeout(callback, 0, ...new SafeArrayIterator(args));
 }
 
 function clearImmediate(id) {
@@ -276,9 +296,9 @@ function defineGlobals(target) {
     scheduler: make(Scheduler),
     self: target,
     setImmediate,
-    setInterval: timers.setInterval,
-    setTimeout: timers.setTimeout,
-    structuredClone,
+    setInterval,
+    setTimeout,
+    structuredClone: messages.structuredClone,
   });
   defineLazy(target, "crypto", () => crypto.crypto);
   ObjectDefineProperties(crypto.SubtleCrypto.prototype, {

@@ -118,6 +118,7 @@ impl Isolate {
         let state = runtime.op_state();
         state.borrow_mut().put(permissions);
         state.borrow_mut().put(Console { sink: console, mapper });
+        guard_heap(&mut runtime);
         // Until here an error drops a runtime whose isolate is entered, as V8 wants it.
         let hooks = boot(&mut runtime, &modules)?;
         let raw = RawIsolate::of(&mut runtime);
@@ -158,6 +159,21 @@ impl Isolate {
         let namespace: Result<_, CoreError> = raw.entered_while_polled(load).await;
         namespace.map_err(|error| IsolateError::Script(Box::new(UserError::from_core(&error))))
     }
+}
+
+/// How often the limit of a heap is raised to let the event end that reached it.
+const HEAP_RAISES: u32 = 4;
+
+/// Makes code that exceeds the heap limit end with a termination, which it cannot catch, instead of ending
+/// the process. A single allocation of the size of the heap still gets past this.
+fn guard_heap(runtime: &mut JsRuntime) {
+    let isolate = runtime.v8_isolate().thread_safe_handle();
+    let mut raises = 0;
+    runtime.add_near_heap_limit_callback(move |current, initial| {
+        isolate.terminate_execution();
+        raises += 1;
+        if raises > HEAP_RAISES { current } else { current + initial / 2 }
+    });
 }
 
 /// The part of the bootstrap that depends on the deployment; it also removes what only the bootstrap may

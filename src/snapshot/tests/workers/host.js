@@ -42,7 +42,7 @@ await fails(() => fs.linkSync("/etc/passwd", "/tmp/passwd"));
 
 for (const run of [
   () => child_process.execSync("id"),
-  () => child_process.spawnSync("id").error?.message.length > 0 && fails.never(),
+  (done) => done(child_process.spawnSync("id").error),
   (done) => child_process.exec("id", done),
   () => child_process.spawn("id"),
   () => child_process.fork("/bundle/index.js"),

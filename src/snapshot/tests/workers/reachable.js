@@ -22,36 +22,25 @@ const roots = {
   primitives: [1, "", true, Symbol.iterator, 1n].map((value) => Object.getPrototypeOf(value)),
   syntax: [async () => {}, function* () {}, async function* () {}, /x/, [][Symbol.iterator]()],
 };
-// What user code sees of a call from inside the runtime.
+// What a stack trace hands out of the runtime's own frames.
 Error.prepareStackTrace = (_error, frames) => frames;
-for (const run of [
-  () => queueMicrotask(1),
-  () => [1].sort({}),
-  () => new URL(":"),
-  () => ReadableStream.from([1]).pipeTo(1),
-  () => structuredClone(() => {}),
-]) {
+roots.frames = [];
+for (
+  const run of [
+    () => queueMicrotask(1),
+    () => new URL(":"),
+    () => ReadableStream.from([1]).pipeTo(1),
+    () => structuredClone(() => {}),
+    () => new Request("https://x/", { get method() {
+      throw new Error("inside");
+    } }),
+  ]
+) {
   try {
-    roots.frames = (roots.frames ?? []).concat(await run());
+    await run();
   } catch (thrown) {
-    roots.frames = (roots.frames ?? []).concat(thrown, thrown.stack);
-  }
-}
-let caller;
-try {
-  new URLSearchParams({ get a() {
-    caller = new Error().stack;
-    return "1";
-  } });
-} catch {
-  // Not the point.
-}
-for (const frame of Array.isArray(caller) ? caller : []) {
-  for (const method of ["getThis", "getFunction", "getFunctionName", "getTypeName"]) {
-    try {
-      roots.frames.push(frame[method]?.());
-    } catch {
-      // Refused.
+    for (const frame of [thrown.stack].flat()) {
+      roots.frames.push(frame, frame.getThis?.(), frame.getFunction?.());
     }
   }
 }
