@@ -93,12 +93,26 @@ pub(super) fn list_dirs(objects: &Path, prefix: &str) -> io::Result<Vec<String>>
             names.push(child.name);
         }
     }
+    // The walk's order is that of the keys, in which `a-/x` comes before `a/x`.
+    names.sort_unstable();
     Ok(names)
 }
 
+/// `true` when an object lies somewhere in `dir`; looks no further than the first one.
 fn holds_object(dir: &Path) -> io::Result<bool> {
-    for child in children(dir)? {
-        if child.size.is_some() || holds_object(&child.path)? {
+    let entries = match fs::read_dir(dir) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        Err(error) => return Err(error),
+    };
+    for entry in entries {
+        let entry = entry?;
+        let Ok(name) = entry.file_name().into_string() else { continue };
+        let found = match path::entry(&name) {
+            Entry::File(_) => true,
+            Entry::Dir(_) | Entry::Continued(_) => entry.file_type()?.is_dir() && holds_object(&entry.path())?,
+        };
+        if found {
             return Ok(true);
         }
     }
