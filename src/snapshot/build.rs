@@ -8,14 +8,12 @@ mod residual;
 #[path = "build/transpile.rs"]
 mod transpile;
 
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::rc::Rc;
 
 use celld_engine::platform::extensions;
-use deno_core::snapshot::CreateSnapshotOptions;
-use deno_core::snapshot::create_snapshot;
+use deno_core::snapshot::{CreateSnapshotOptions, create_snapshot};
 
 /// The directory of the engine's JavaScript, relative to this crate.
 const ENGINE_JS: &str = "../engine/js";
@@ -60,7 +58,9 @@ fn make(out: &Path, graph: &Path) -> Result<(), Box<dyn std::error::Error>> {
             startup_snapshot: None,
             skip_op_registration: false,
             extensions,
-            extension_transpiler: Some(Rc::new(|name, source| transpile::transpile(name.as_str(), source.as_str()))),
+            extension_transpiler: Some(Rc::new(|name, source| {
+                transpile::transpile(name.as_str(), source.as_str())
+            })),
             with_runtime_cb: None,
         },
         None,

@@ -37,7 +37,8 @@ pub fn check(graph: &Path, residual: &Residual) -> Result<(), GraphError> {
     let mut lost = Vec::new();
     for line in lines.lines() {
         let edge: serde_json::Value = serde_json::from_str(line)?;
-        let (kind, target) = (edge["kind"].as_str().unwrap_or_default(), edge["to"].as_str().unwrap_or_default());
+        let (kind, target) =
+            (edge["kind"].as_str().unwrap_or_default(), edge["to"].as_str().unwrap_or_default());
         if kind != "esm" && residual.contains(target) {
             lost.push(target.to_owned());
         }

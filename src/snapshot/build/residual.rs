@@ -1,7 +1,6 @@
 //! The sources that the snapshot did not evaluate and an isolate may still ask for.
 
-use std::collections::BTreeMap;
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write as _;
 use std::path::Path;
 

@@ -3,15 +3,11 @@
 //!
 //! It is the same function for the files in the snapshot and for the residual ones.
 
-use deno_ast::EmitOptions;
-use deno_ast::ImportsNotUsedAsValues;
-use deno_ast::MediaType;
-use deno_ast::ParseParams;
-use deno_ast::SourceMapOption;
-use deno_ast::TranspileOptions;
-use deno_core::ModuleCodeString;
-use deno_core::SourceMapData;
+use deno_ast::{
+    EmitOptions, ImportsNotUsedAsValues, MediaType, ParseParams, SourceMapOption, TranspileOptions,
+};
 use deno_core::url::Url;
+use deno_core::{ModuleCodeString, SourceMapData};
 use deno_error::JsErrorBox;
 
 /// Our `node:module`.
@@ -36,7 +32,8 @@ pub fn transpile(specifier: &str, source: &str) -> Result<Transpiled, JsErrorBox
     if is_node || specifier.starts_with("ext:deno_node/") {
         text = text.replace("__NODE_VERSION__", deno_node::NODE_VERSION);
         // The polyfill would leave this function on the global object.
-        text = text.replace("globalThis.nodeBootstrap = initialize;", "internals.__nodeInitialize = initialize;");
+        text = text
+            .replace("globalThis.nodeBootstrap = initialize;", "internals.__nodeInitialize = initialize;");
         text = bind_deno(specifier, text);
     }
     text = match specifier {
@@ -47,7 +44,8 @@ pub fn transpile(specifier: &str, source: &str) -> Result<Transpiled, JsErrorBox
         _ => text,
     };
     if text.contains("__NODE_MODULES__") {
-        text = text.replace("__NODE_MODULES__", &format!("{:?}", celld_engine::platform::builtins::NODE_MODULES));
+        text = text
+            .replace("__NODE_MODULES__", &format!("{:?}", celld_engine::platform::builtins::NODE_MODULES));
     }
     Ok((escape_non_ascii(text).into(), None))
 }
@@ -63,10 +61,8 @@ fn strip_types(specifier: &str, text: String) -> Result<String, JsErrorBox> {
         maybe_syntax: None,
     })
     .map_err(|error| generic(&error))?;
-    let options = TranspileOptions {
-        imports_not_used_as_values: ImportsNotUsedAsValues::Remove,
-        ..Default::default()
-    };
+    let options =
+        TranspileOptions { imports_not_used_as_values: ImportsNotUsedAsValues::Remove, ..Default::default() };
     let emit = EmitOptions { source_map: SourceMapOption::None, ..Default::default() };
     let emitted = parsed.transpile(&options, &Default::default(), &emit).map_err(|error| generic(&error))?;
     Ok(emitted.into_source().text)
@@ -80,7 +76,8 @@ fn bind_deno(specifier: &str, mut text: String) -> String {
         return text;
     }
     let is_module = text.contains("\nexport ") || text.contains("\nimport ") || text.starts_with("import ");
-    let body = ["(function() {", "(function () {"].iter().find_map(|open| Some(text.find(open)? + open.len()));
+    let body =
+        ["(function() {", "(function () {"].iter().find_map(|open| Some(text.find(open)? + open.len()));
     match body {
         Some(body) if !is_module => {
             text.insert_str(body, "const Deno = __bootstrap.internals.__denoNs;");

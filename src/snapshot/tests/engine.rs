@@ -4,18 +4,13 @@
 mod harness;
 
 use celld_engine::deployment::ModuleKind;
-use celld_engine::host::ConsoleLevel;
-use celld_engine::host::SourcePosition;
-use celld_engine::platform::isolate::Isolate;
-use celld_engine::platform::isolate::IsolateOptions;
-use celld_engine::platform::modules::Modules;
-use celld_engine::platform::modules::ModulesError;
+use celld_engine::host::{ConsoleLevel, SourcePosition};
+use celld_engine::platform::isolate::{Isolate, IsolateOptions};
+use celld_engine::platform::modules::{Modules, ModulesError};
 use celld_snapshot::SNAPSHOT;
 use deno_core::v8;
 
-use harness::Bundle;
-use harness::Sink;
-use harness::on_engine_thread;
+use harness::{Bundle, Sink, on_engine_thread};
 
 const NODE: &[&str] = &["nodejs_compat"];
 
@@ -73,7 +68,7 @@ fn the_namespace_of_a_worker_is_readable() {
         let runtime = entered.runtime();
         deno_core::scope!(scope, runtime);
         let namespace = v8::Local::new(scope, namespace);
-        let mut get = |object: v8::Local<v8::Object>, name: &str| {
+        let get = |object: v8::Local<v8::Object>, name: &str| {
             let key = v8::String::new(scope, name).expect("short");
             object.get(scope, key.into()).map(|value| v8::Global::new(scope, value)).expect("present")
         };
@@ -151,9 +146,11 @@ fn modules_of_other_kinds_have_a_default_export() {
             outcome.result.expect("loads");
             assert_eq!(outcome.sink.at(ConsoleLevel::Info), ["42 grüße 1,2,255 1 1 true true"]);
         }
-        let broken = Bundle::new("index.js")
-            .esm("index.js", "import config from './config.json';")
-            .module("config.json", ModuleKind::Json, b"{");
+        let broken = Bundle::new("index.js").esm("index.js", "import config from './config.json';").module(
+            "config.json",
+            ModuleKind::Json,
+            b"{",
+        );
         let message = broken.run().result.expect_err("refused").to_string();
         assert!(message.contains("config.json"), "{message}");
     });
@@ -256,7 +253,11 @@ fn start_cost() {
         for (name, flags, source) in [
             ("plain", &[][..], "export default {};"),
             ("nodejs_compat", NODE, "export default {};"),
-            ("crypto, stream, buffer", NODE, "import 'node:crypto'; import 'node:stream'; import 'node:buffer';"),
+            (
+                "crypto, stream, buffer",
+                NODE,
+                "import 'node:crypto'; import 'node:stream'; import 'node:buffer';",
+            ),
         ] {
             let modules = Bundle::new("index.js").esm("index.js", source).flags(flags).modules();
             let sink = std::rc::Rc::new(Sink::default());

@@ -3,9 +3,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::hash::DefaultHasher;
-use std::hash::Hash;
-use std::hash::Hasher;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use deno_core::SourceCodeCacheInfo;
@@ -30,7 +28,8 @@ impl CodeCache {
         let mut hasher = DefaultHasher::new();
         source.hash(&mut hasher);
         let hash = hasher.finish();
-        let known = self.entries.lock().get(specifier).filter(|entry| entry.hash == hash).map(|e| e.code.clone());
+        let known =
+            self.entries.lock().get(specifier).filter(|entry| entry.hash == hash).map(|e| e.code.clone());
         SourceCodeCacheInfo { hash, data: known.map(|code| Cow::Owned(code.to_vec())) }
     }
 

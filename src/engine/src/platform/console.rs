@@ -3,16 +3,10 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use deno_core::OpState;
-use deno_core::op2;
-use deno_core::SourceMapApplication;
-use deno_core::SourceMapper;
-use deno_core::v8;
+use deno_core::{OpState, SourceMapApplication, SourceMapper, op2, v8};
 
-use super::modules::display_name;
-use super::modules::display_stack;
-use crate::host::ConsoleLevel;
-use crate::host::SourcePosition;
+use super::modules::{display_name, display_stack};
+use crate::host::{ConsoleLevel, SourcePosition};
 
 /// Takes what user code prints and what goes wrong in it. Called on the isolate's thread, inside a call
 /// from JavaScript: it must not enter the isolate.
@@ -65,11 +59,8 @@ pub(super) fn op_celld_uncaught(
     #[smi] column: u32,
 ) {
     let Some(console) = state.borrow().try_borrow::<Console>().cloned() else { return };
-    let position = (!file.is_empty()).then(|| SourcePosition {
-        file: display_name(file).to_owned(),
-        line,
-        column,
-    });
+    let position =
+        (!file.is_empty()).then(|| SourcePosition { file: display_name(file).to_owned(), line, column });
     console.sink.line(ConsoleLevel::Uncaught, &display_stack(text), position);
 }
 

@@ -8,14 +8,10 @@
 //! op keeps its place and its name and only gets another body.
 
 use std::cell::RefCell;
-use std::collections::BTreeSet;
-use std::collections::HashMap;
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::LazyLock;
 
-use deno_core::AccessorType;
-use deno_core::Extension;
-use deno_core::OpDecl;
+use deno_core::{AccessorType, Extension, OpDecl};
 use parking_lot::Mutex;
 
 use super::ops::op_celld_denied;

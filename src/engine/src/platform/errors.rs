@@ -1,12 +1,8 @@
 //! Errors of user code as the developer should read them.
 
-use deno_core::error::CoreError;
-use deno_core::error::CoreErrorKind;
-use deno_core::error::JsError;
-use deno_core::error::JsStackFrame;
+use deno_core::error::{CoreError, CoreErrorKind, JsError, JsStackFrame};
 
-use super::modules::display_name;
-use super::modules::display_stack;
+use super::modules::{display_name, display_stack};
 use crate::host::SourcePosition;
 
 /// An error thrown by user code, in positions of the source files.
@@ -26,11 +22,7 @@ impl UserError {
     pub fn from_js(error: &JsError) -> UserError {
         let mut stack = String::new();
         render(error, &mut stack);
-        UserError {
-            message: headline(error),
-            stack,
-            position: error.frames.iter().find_map(user_position),
-        }
+        UserError { message: headline(error), stack, position: error.frames.iter().find_map(user_position) }
     }
 
     /// The report of anything that loading or running a script can end with.
@@ -114,12 +106,18 @@ fn describe(frame: &JsStackFrame) -> String {
     }
     match (frame.function_name.as_deref(), frame.type_name.as_deref()) {
         (Some(function), Some(class))
-            if !frame.is_top_level.unwrap_or(false) && !frame.is_constructor && !function.starts_with(class) =>
+            if !frame.is_top_level.unwrap_or(false)
+                && !frame.is_constructor
+                && !function.starts_with(class) =>
         {
             name.push_str(&format!("{class}.{function}"));
         }
         (Some(function), _) => name.push_str(function),
         (None, _) => {}
     }
-    if name.is_empty() || name.ends_with(' ') { format!("{name}{place}") } else { format!("{name} ({place})") }
+    if name.is_empty() || name.ends_with(' ') {
+        format!("{name}{place}")
+    } else {
+        format!("{name} ({place})")
+    }
 }

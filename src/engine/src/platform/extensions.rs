@@ -8,13 +8,10 @@ use std::sync::Arc;
 use deno_core::Extension;
 use sys_traits::impls::InMemorySys;
 
-use super::console;
-use super::deny;
 use super::memfs::MemFs;
 use super::modules::Modules;
-use super::node_services::NoNpm;
-use super::node_services::node_services;
-use super::ops;
+use super::node_services::{NoNpm, node_services};
+use super::{console, deny, ops};
 
 deno_core::extension!(
     celld_platform,
@@ -71,8 +68,8 @@ pub fn for_snapshot() -> Vec<Extension> {
         deno_node_crypto::deno_node_crypto::lazy_init(),
         deno_node::deno_node::lazy_init::<NoNpm, NoNpm, InMemorySys>(),
         celld_platform::lazy_init(),
-        // celld_storage: crate::storage::celld_storage::lazy_init(),
-        // celld_events: crate::shard::celld_events::lazy_init(),
+        crate::storage::celld_storage::lazy_init(),
+        crate::shard::celld_events::lazy_init(),
     ])
 }
 
@@ -101,8 +98,8 @@ pub(super) fn for_runtime(modules: &Modules, temp_quota: usize) -> std::io::Resu
         deno_node_crypto::deno_node_crypto::init(),
         deno_node::deno_node::init::<NoNpm, NoNpm, InMemorySys>(Some(node_services()), fs),
         celld_platform::init(),
-        // celld_storage: crate::storage::celld_storage::init(),
-        // celld_events: crate::shard::celld_events::init(),
+        crate::storage::celld_storage::init(),
+        crate::shard::celld_events::init(),
     ]))
 }
 

@@ -9,23 +9,16 @@ use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use deno_core::JsRuntime;
-use deno_core::PollEventLoopOptions;
-use deno_core::RuntimeOptions;
 use deno_core::error::CoreError;
-use deno_core::v8;
+use deno_core::{JsRuntime, PollEventLoopOptions, RuntimeOptions, v8};
 use serde::Serialize;
 
-use super::console::Console;
-use super::console::ConsoleSink;
+use super::console::{Console, ConsoleSink};
 use super::errors::UserError;
-use super::extensions;
-use super::loader;
 use super::loader::Loader;
-use super::memfs;
 use super::modules::Modules;
-use super::permissions;
 use super::snapshot::Snapshot;
+use super::{extensions, loader, memfs, permissions};
 
 /// The V8 heap an isolate may use unless told otherwise: the platform's 128 MiB.
 pub const DEFAULT_HEAP_LIMIT: usize = 128 << 20;
@@ -183,7 +176,8 @@ fn boot(runtime: &mut JsRuntime, modules: &Modules) -> Result<v8::Global<v8::Obj
     let options = BootOptions { compatibility_flags: &modules.script().compatibility_flags };
     let options = serde_json::to_string(&options).map_err(|error| boot_error(&error))?;
     let script = format!("__bootstrap.internals.celldBoot({options})");
-    let hooks = runtime.execute_script("ext:celld_platform/boot", script).map_err(|error| boot_error(&error))?;
+    let hooks =
+        runtime.execute_script("ext:celld_platform/boot", script).map_err(|error| boot_error(&error))?;
     deno_core::scope!(scope, runtime);
     scope.get_current_context().set_allow_generation_from_strings(false);
     let hooks = v8::Local::<v8::Object>::try_from(v8::Local::new(scope, hooks));

@@ -3,34 +3,19 @@
 use std::borrow::Cow;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
-use deno_core::CustomModuleEvaluationKind;
-use deno_core::FastString;
-use deno_core::ModuleCodeBytes;
-use deno_core::ModuleLoadOptions;
-use deno_core::ModuleLoadReferrer;
-use deno_core::ModuleLoadResponse;
-use deno_core::ModuleLoader;
-use deno_core::ModuleResolveResponse;
-use deno_core::ModuleSource;
-use deno_core::ModuleSourceCode;
-use deno_core::ModuleSpecifier;
-use deno_core::ModuleType;
-use deno_core::RequestedModuleType;
-use deno_core::ResolutionKind;
-use deno_core::SourceCodeCacheInfo;
-use deno_core::v8;
+use deno_core::{
+    CustomModuleEvaluationKind, FastString, ModuleCodeBytes, ModuleLoadOptions, ModuleLoadReferrer,
+    ModuleLoadResponse, ModuleLoader, ModuleResolveResponse, ModuleSource, ModuleSourceCode, ModuleSpecifier,
+    ModuleType, RequestedModuleType, ResolutionKind, SourceCodeCacheInfo, v8,
+};
 use deno_error::JsErrorBox;
 
 use super::builtins;
 use super::code_cache::CodeCache;
-use super::modules::CompiledWasm;
-use super::modules::Modules;
-use super::modules::display_name;
-use crate::deployment::Module;
-use crate::deployment::ModuleKind;
+use super::modules::{CompiledWasm, Modules, display_name};
+use crate::deployment::{Module, ModuleKind};
 
 /// The import type under which the value of a non-JavaScript module is asked for; see [`facade`].
 const VALUE_TYPE: &str = "celld-value";
@@ -86,7 +71,9 @@ impl ModuleLoader for Loader {
         if referrer.starts_with("ext:") || referrer.starts_with("node:") {
             return deno_core::resolve_import(specifier, referrer).map_err(JsErrorBox::from_err);
         }
-        let bare = || super::modules::module_url(specifier).filter(|url| self.modules.by_url(url.as_str()).is_some());
+        let bare = || {
+            super::modules::module_url(specifier).filter(|url| self.modules.by_url(url.as_str()).is_some())
+        };
         self.resolve_user(specifier, referrer).or_else(|reason| {
             bare().ok_or_else(|| {
                 let importer = display_name(referrer);
@@ -103,7 +90,9 @@ impl ModuleLoader for Loader {
     ) -> ModuleLoadResponse {
         let Some((_, module)) = self.modules.by_url(specifier.as_str()) else {
             let name = display_name(specifier.as_str());
-            return ModuleLoadResponse::Sync(Err(JsErrorBox::type_error(format!("no module {name:?} in the bundle"))));
+            return ModuleLoadResponse::Sync(Err(JsErrorBox::type_error(format!(
+                "no module {name:?} in the bundle"
+            ))));
         };
         ModuleLoadResponse::Sync(self.source(specifier, module, options.requested_module_type))
     }
@@ -164,11 +153,10 @@ impl Loader {
             (RequestedModuleType::Json, ModuleKind::Json) => (ModuleType::Json, bytes(), None),
             (RequestedModuleType::Text, ModuleKind::Text) => (ModuleType::Text, bytes(), None),
             (RequestedModuleType::Bytes, ModuleKind::Data) => (ModuleType::Bytes, bytes(), None),
-            (RequestedModuleType::Other(kind), ModuleKind::Wasm | ModuleKind::Text | ModuleKind::Data | ModuleKind::Json)
-                if kind == VALUE_TYPE =>
-            {
-                (ModuleType::Other(kind), bytes(), None)
-            }
+            (
+                RequestedModuleType::Other(kind),
+                ModuleKind::Wasm | ModuleKind::Text | ModuleKind::Data | ModuleKind::Json,
+            ) if kind == VALUE_TYPE => (ModuleType::Other(kind), bytes(), None),
             (RequestedModuleType::Other(kind), _) => return wrong_type(&kind),
             (RequestedModuleType::Json, _) => return wrong_type("json"),
             (RequestedModuleType::Text, _) => return wrong_type("text"),
@@ -192,7 +180,8 @@ pub(super) fn evaluate(
     scope: &mut v8::PinScope<'_, '_>,
     url: &FastString,
 ) -> Result<CustomModuleEvaluationKind, JsErrorBox> {
-    let missing = || JsErrorBox::type_error(format!("no module {:?} in the bundle", display_name(url.as_str())));
+    let missing =
+        || JsErrorBox::type_error(format!("no module {:?} in the bundle", display_name(url.as_str())));
     let (name, module) = modules.by_url(url.as_str()).ok_or_else(missing)?;
     v8::tc_scope!(let scope, scope);
     let value: Option<v8::Local<v8::Value>> = match module.kind {

@@ -2,17 +2,13 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::sync::Arc;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
-use deno_core::ModuleSpecifier;
-use deno_core::v8;
+use deno_core::{ModuleSpecifier, v8};
 
 use super::code_cache::CodeCache;
 use super::memfs::BUNDLE_DIR;
-use crate::deployment::Module;
-use crate::deployment::ModuleKind;
-use crate::deployment::Script;
+use crate::deployment::{Module, ModuleKind, Script};
 
 /// The URL below which a script's modules live. Stack traces show it unless [`display_name`] cuts it off.
 const BUNDLE_URL: &str = "file:///bundle/";

@@ -1,29 +1,22 @@
 //! What `deno_node` asks of its embedder, for a process without npm packages and without files.
 
 use std::borrow::Cow;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use deno_core::FastString;
 use deno_core::url::Url;
 use deno_error::JsErrorBox;
-use deno_node::NodeExtInitServices;
-use deno_node::NodeRequireLoader;
+use deno_node::{NodeExtInitServices, NodeRequireLoader};
 use deno_permissions::PermissionsContainer;
-use node_resolver::InNpmPackageChecker;
-use node_resolver::NpmPackageFolderResolver;
-use node_resolver::UrlOrPathRef;
-use node_resolver::errors::PackageFolderResolveError;
-use node_resolver::errors::PackageFolderResolveErrorKind;
-use node_resolver::errors::PackageJsonLoadError;
-use node_resolver::errors::PackageNotFoundError;
-use sys_traits::EnvSetCurrentDir as _;
-use sys_traits::FsCreateDirAll as _;
+use node_resolver::errors::{
+    PackageFolderResolveError, PackageFolderResolveErrorKind, PackageJsonLoadError, PackageNotFoundError,
+};
+use node_resolver::{InNpmPackageChecker, NpmPackageFolderResolver, UrlOrPathRef};
 use sys_traits::impls::InMemorySys;
+use sys_traits::{EnvSetCurrentDir as _, FsCreateDirAll as _};
 
-use super::memfs::BUNDLE_DIR;
-use super::memfs::TEMP_DIR;
+use super::memfs::{BUNDLE_DIR, TEMP_DIR};
 
 /// An in-memory system with the directories of [`super::memfs`], so that resolving a path against it
 /// gives the same answer as the isolate's file system.

@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use deno_permissions::Permissions;
-use deno_permissions::PermissionsContainer;
-use deno_permissions::PermissionsFromOptionsError;
-use deno_permissions::PermissionsOptions;
-use deno_permissions::RuntimePermissionDescriptorParser;
+use deno_permissions::{
+    Permissions, PermissionsContainer, PermissionsFromOptionsError, PermissionsOptions,
+    RuntimePermissionDescriptorParser,
+};
 
 use super::node_services::memory_sys;
 

@@ -2,26 +2,17 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::panic::AssertUnwindSafe;
-use std::panic::catch_unwind;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
-use std::sync::Arc;
-use std::sync::OnceLock;
-use std::sync::mpsc;
+use std::sync::{Arc, OnceLock, mpsc};
 
-use celld_engine::deployment::Module;
-use celld_engine::deployment::ModuleKind;
-use celld_engine::deployment::Script;
-use celld_engine::host::ConsoleLevel;
-use celld_engine::host::SourcePosition;
+use celld_engine::deployment::{Module, ModuleKind, Script};
+use celld_engine::host::{ConsoleLevel, SourcePosition};
 use celld_engine::platform::console::ConsoleSink;
-use celld_engine::platform::isolate::Isolate;
-use celld_engine::platform::isolate::IsolateError;
-use celld_engine::platform::isolate::IsolateOptions;
+use celld_engine::platform::isolate::{Isolate, IsolateError, IsolateOptions};
 use celld_engine::platform::modules::Modules;
 use celld_snapshot::SNAPSHOT;
-use deno_core::PollEventLoopOptions;
-use deno_core::v8;
+use deno_core::{PollEventLoopOptions, v8};
 
 type Job = Box<dyn FnOnce() + Send>;
 
@@ -102,8 +93,10 @@ impl Bundle {
 
     pub fn mapped(mut self, name: &str, source: &str, source_map: &str) -> Self {
         let source_map = Some(source_map.as_bytes().into());
-        self.modules
-            .insert(name.to_owned(), Module { kind: ModuleKind::Esm, bytes: source.as_bytes().into(), source_map });
+        self.modules.insert(
+            name.to_owned(),
+            Module { kind: ModuleKind::Esm, bytes: source.as_bytes().into(), source_map },
+        );
         self
     }
 

@@ -6,19 +6,12 @@ use std::io;
 use std::path::Path;
 use std::rc::Rc;
 
-use deno_core::BufMutView;
-use deno_core::BufView;
-use deno_core::ResourceHandleFd;
-use deno_core::WriteOutcome;
+use deno_core::{BufMutView, BufView, ResourceHandleFd, WriteOutcome};
 use deno_fs::OpenOptions;
-use deno_io::fs::File;
-use deno_io::fs::FsError;
-use deno_io::fs::FsResult;
-use deno_io::fs::FsStat;
+use deno_io::fs::{File, FsError, FsResult, FsStat};
 
 use super::os_error;
-use super::tree::Body;
-use super::tree::Node;
+use super::tree::{Body, Node};
 
 /// A file with a position of its own. It has no descriptor of the host: `backing_fd` is `None`, which
 /// makes `deno_node` hand out virtual ones.

@@ -10,18 +10,9 @@ mod tree;
 use std::path::PathBuf;
 use std::rc::Rc;
 
-use deno_fs::FileSystem;
-use deno_fs::FsDirEntry;
-use deno_fs::FsFileType;
-use deno_fs::FsReadDirRc;
-use deno_fs::OpenOptions;
-use deno_io::fs::File;
-use deno_io::fs::FsError;
-use deno_io::fs::FsResult;
-use deno_io::fs::FsStat;
-use deno_io::fs::FsStatFs;
-use deno_permissions::CheckedPath;
-use deno_permissions::CheckedPathBuf;
+use deno_fs::{FileSystem, FsDirEntry, FsFileType, FsReadDirRc, OpenOptions};
+use deno_io::fs::{File, FsError, FsResult, FsStat, FsStatFs};
+use deno_permissions::{CheckedPath, CheckedPathBuf};
 
 use self::file::MemFile;
 use self::tree::Tree;

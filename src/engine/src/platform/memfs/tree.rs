@@ -1,21 +1,15 @@
 //! The tree of [`super::MemFs`]: paths, files and the quota. Paths arrive absolute and normalised.
 
-use std::cell::Cell;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use deno_fs::FsDirEntry;
-use deno_fs::OpenOptions;
-use deno_io::fs::FsResult;
-use deno_io::fs::FsStat;
+use deno_fs::{FsDirEntry, OpenOptions};
+use deno_io::fs::{FsResult, FsStat};
 
-use super::BUNDLE_DIR;
-use super::TEMP_DIR;
-use super::os_error;
+use super::{BUNDLE_DIR, TEMP_DIR, os_error};
 use crate::platform::modules::Modules;
 
 /// The bytes in use below `/tmp` and how many there may be.
@@ -66,7 +60,7 @@ impl Body {
 
     /// Writes `data` at byte `at`, filling a gap before it with zeros.
     pub(super) fn write(&self, data: &[u8], at: u64) -> FsResult<usize> {
-        let Body::Owned { bytes, .. } = self else { return Err(os_error(libc::EROFS)) };
+        let Body::Owned { bytes, .. } = self else { return Err(os_error(libc::EPERM)) };
         let start = usize::try_from(at).map_err(|_| os_error(libc::EFBIG))?;
         let end = start.checked_add(data.len()).ok_or_else(|| os_error(libc::EFBIG))?;
         if end > self.len() {
@@ -77,7 +71,7 @@ impl Body {
     }
 
     pub(super) fn resize(&self, len: u64) -> FsResult<()> {
-        let Body::Owned { bytes, quota } = self else { return Err(os_error(libc::EROFS)) };
+        let Body::Owned { bytes, quota } = self else { return Err(os_error(libc::EPERM)) };
         let new = usize::try_from(len).map_err(|_| os_error(libc::EFBIG))?;
         let mut bytes = bytes.borrow_mut();
         quota.change(bytes.len(), new)?;
@@ -177,7 +171,7 @@ impl Tree {
             None => return Err(os_error(libc::ENOENT)),
         };
         if writes && matches!(*body, Body::Bundled(_)) {
-            return Err(os_error(libc::EROFS));
+            return Err(os_error(libc::EPERM));
         }
         if options.truncate {
             body.resize(0)?;
@@ -191,7 +185,7 @@ impl Tree {
         match self.get(parent)? {
             Node::File(_) => Err(os_error(libc::ENOTDIR)),
             Node::Dir if parent.starts_with(TEMP_DIR) => Ok(()),
-            Node::Dir => Err(os_error(libc::EROFS)),
+            Node::Dir => Err(os_error(libc::EPERM)),
         }
     }
 
