@@ -125,8 +125,8 @@ wrangler.jsonc:4:3: compatability_date: unknown key; did you mean "compatibility
 wrangler.jsonc:5:25: compatibility_date: "15.1.2026" is not a date in the form YYYY-MM-DD
 wrangler.jsonc:6:26: compatibility_flags: expected an array, found a string
 wrangler.jsonc:7:37: durable_objects.bindings[0]: "class_name" is missing
-wrangler.jsonc:7:51: durable_objects.bindings[0].class: unknown key
-wrangler.jsonc:7:95: durable_objects.bindings[1].class_name: class names that begin with __ are reserved
+wrangler.jsonc:7:52: durable_objects.bindings[0].class: unknown key
+wrangler.jsonc:7:97: durable_objects.bindings[1].class_name: class names that begin with __ are reserved
 wrangler.jsonc:8:13: minify: expected true or false, found a string
 wrangler.jsonc:9:3: xyzzy: unknown key"#,
         fixture.plain(missing.display())
@@ -151,7 +151,7 @@ fn what_is_not_supported_is_refused_by_name() {
         ),
         (
             r#""migrations": [{ "tag": "v2", "renamed_classes": [{ "from": "A", "to": "B" }] }]"#,
-            "wrangler.jsonc:3:30: migrations[0].renamed_classes: renaming a class: not supported yet by this release of celld",
+            "wrangler.jsonc:3:31: migrations[0].renamed_classes: renaming a class: not supported yet by this release of celld",
         ),
         (
             r#""rules": [{ "type": "Text", "globs": ["texts/*"] }]"#,
@@ -182,7 +182,7 @@ fn other_mistakes() {
         ),
         (r#""name": 5"#, "wrangler.jsonc:3:9: name: expected a string, found a number"),
         (r#""main": "index.ts""#, "wrangler.jsonc:3:1: main: the key is set twice"),
-        (r#""define": { "A": 1 }"#, "wrangler.jsonc:3:17: define.A: expected a string, found a number"),
+        (r#""define": { "A": 1 }"#, "wrangler.jsonc:3:18: define.A: expected a string, found a number"),
         (r#""vars": { "A" 1 }"#, "wrangler.jsonc:3:15: not valid JSON: "),
     ];
     for (keys, expected) in cases {

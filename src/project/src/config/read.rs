@@ -66,6 +66,11 @@ impl<'s> Section<'_, 's, '_> {
         let mut path_of = |key: &str| self.text(key).map(|text| root_dir.join(text));
         let tsconfig = path_of("tsconfig");
         let base_dir = path_of("base_dir");
+        let minify = self.flag("minify", false);
+        let keep_names = self.flag("keep_names", true);
+        let jsx_factory = self.text("jsx_factory");
+        let jsx_fragment = self.text("jsx_fragment");
+        // Nothing is read after this point, so that every mistake is found before the first early return.
         let main = main?;
         Some(Config {
             name: name?,
@@ -79,13 +84,13 @@ impl<'s> Section<'_, 's, '_> {
             rules,
             define,
             alias,
-            minify: self.flag("minify", false),
-            keep_names: self.flag("keep_names", true),
+            minify,
+            keep_names,
             no_bundle,
             build,
             tsconfig,
-            jsx_factory: self.text("jsx_factory"),
-            jsx_fragment: self.text("jsx_fragment"),
+            jsx_factory,
+            jsx_fragment,
         })
     }
 
