@@ -48,6 +48,18 @@ pub(crate) struct Open {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Savepoint(u32);
 
+impl Savepoint {
+    /// How deep it is nested, from 1; with [`Savepoint::at`] for callers that keep a number.
+    pub fn depth(self) -> u32 {
+        self.0
+    }
+
+    /// The savepoint of a depth. One that is not open is refused where it is used.
+    pub fn at(depth: u32) -> Self {
+        Self(depth)
+    }
+}
+
 impl CellDb {
     /// A database with this content. `path` is where the image moves when it outgrows memory; without it, it stays
     /// in memory at any size.
