@@ -1,0 +1,148 @@
+// `ctx.storage`.
+
+import { primordials } from "ext:core/mod.js";
+import {
+  op_storage_delete_all,
+  op_storage_get_alarm,
+  op_storage_release,
+  op_storage_rollback_to,
+  op_storage_savepoint,
+  op_storage_set_alarm,
+} from "ext:core/ops";
+import { toAlarmTime, wrongType } from "ext:celld_storage/arguments.js";
+import { createKv } from "ext:celld_storage/kv.js";
+import { get, list, put, remove } from "ext:celld_storage/operations.js";
+import { createSql } from "ext:celld_storage/sql.js";
+import { runTransaction } from "ext:celld_storage/transaction.js";
+
+const { Error, ObjectDefineProperty, SymbolToStringTag, TypeError } = primordials;
+
+const OWNER = "DurableObjectStorage";
+const INTERNAL = {};
+
+/** The bookmark of a history that is not kept, as workerd gives it. */
+const NO_BOOKMARK = "00000000-00000000-00000000-00000000000000000000000000000000";
+
+function noHistory() {
+  return new Error("This Durable Object's storage back-end does not implement point-in-time recovery.");
+}
+
+class DurableObjectStorage {
+  #cell;
+  #hooks;
+  /** Settles when the last transaction has ended: they run one after the other. */
+  #lastTransaction;
+
+  constructor(token, cell, hooks) {
+    if (token !== INTERNAL) throw new TypeError("Illegal constructor");
+    this.#cell = cell;
+    this.#hooks = hooks;
+    this.kv = createKv(cell);
+    this.sql = createSql(cell);
+  }
+
+  async get(key, options = undefined) {
+    return get(this.#cell, OWNER, key, options);
+  }
+
+  async list(options = undefined) {
+    return list(this.#cell, OWNER, options);
+  }
+
+  async put(key, value, options = undefined) {
+    put(this.#cell, OWNER, key, value, options);
+  }
+
+  async delete(key, options = undefined) {
+    return remove(this.#cell, OWNER, key, options);
+  }
+
+  async deleteAll(options = undefined) {
+    op_storage_delete_all(this.#cell, options?.deleteAlarm === true);
+  }
+
+  /** Runs an asynchronous closure whose writes are kept together or not at all; no other event is delivered meanwhile. */
+  async transaction(closure) {
+    if (typeof closure !== "function") throw wrongType("transaction", OWNER, 1, "function");
+    const previous = this.#lastTransaction;
+    let release;
+    const turn = new Promise((resolve) => release = resolve);
+    this.#lastTransaction = turn;
+    try {
+      if (previous !== undefined) await previous;
+      return await this.#hooks.exclusively(() => runTransaction(this.#cell, this.#hooks, closure));
+    } finally {
+      if (this.#lastTransaction === turn) this.#lastTransaction = undefined;
+      release();
+    }
+  }
+
+  async getAlarm() {
+    const time = op_storage_get_alarm(this.#cell);
+    return time < 0 ? null : time;
+  }
+
+  async setAlarm(time) {
+    const ms = toAlarmTime(time, OWNER);
+    this.#hooks.checkAlarmHandler();
+    op_storage_set_alarm(this.#cell, ms);
+  }
+
+  async deleteAlarm() {
+    op_storage_set_alarm(this.#cell, -1);
+  }
+
+  /** Settles when everything written so far is durable. */
+  async sync() {
+    await this.#hooks.durable();
+  }
+
+  transactionSync(closure) {
+    if (typeof closure !== "function") throw wrongType("transactionSync", OWNER, 1, "function");
+    const savepoint = op_storage_savepoint(this.#cell);
+    let result;
+    try {
+      result = closure();
+    } catch (error) {
+      op_storage_rollback_to(this.#cell, savepoint);
+      throw error;
+    }
+    op_storage_release(this.#cell, savepoint);
+    return result;
+  }
+
+  async getCurrentBookmark() {
+    return NO_BOOKMARK;
+  }
+
+  async getBookmarkForTime() {
+    throw noHistory();
+  }
+
+  async onNextSessionRestoreBookmark() {
+    throw noHistory();
+  }
+}
+
+ObjectDefineProperty(DurableObjectStorage.prototype, SymbolToStringTag, {
+  __proto__: null,
+  value: OWNER,
+  configurable: true,
+});
+
+/** For storage whose surroundings do not matter, such as a test's. */
+const NO_HOOKS = {
+  durable: async () => {},
+  exclusively: (run) => run(),
+  checkAlarmHandler() {},
+};
+
+/**
+ * The storage of a cell. `hooks` is what storage needs of the cell's instance:
+ * `durable()` resolves when everything the cell has written is durable and rejects when it never will be;
+ * `exclusively(run)` runs an asynchronous function while no event is delivered, and settles as it does;
+ * `checkAlarmHandler()` throws if the class has no `alarm` method.
+ */
+const createStorage = (cell, hooks = NO_HOOKS) => new DurableObjectStorage(INTERNAL, cell, hooks);
+
+export { createStorage };
