@@ -27,10 +27,14 @@ fn is_plain(c: char) -> bool {
 
 fn check_plain(what: &'static str, value: &str, max: usize) -> Result<(), InvalidId> {
     if value.is_empty() || value.len() > max {
-        return Err(invalid(what, value, "must have 1 to 128 characters"));
+        return Err(invalid(what, value, "has no characters, or too many"));
     }
     if !value.chars().all(is_plain) {
-        return Err(invalid(what, value, "may hold only ASCII letters, digits, dots, dashes and underscores"));
+        return Err(invalid(
+            what,
+            value,
+            "may hold only ASCII letters, digits, dots, dashes and underscores",
+        ));
     }
     if value == "." || value == ".." {
         return Err(invalid(what, value, "is reserved"));
@@ -39,16 +43,16 @@ fn check_plain(what: &'static str, value: &str, max: usize) -> Result<(), Invali
 }
 
 macro_rules! string_id {
-    ($(#[$doc:meta])* $name:ident, $what:literal) => {
+    ($(#[$doc:meta])* $name:ident, $what:literal, $max:literal) => {
         $(#[$doc])*
         #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
         #[serde(try_from = "String", into = "String")]
         pub struct $name(Arc<str>);
 
         impl $name {
-            /// Checks `value`: 1 to 128 ASCII letters, digits, dots, dashes or underscores, not `.` or `..`.
+            #[doc = concat!("Checks `value`: 1 to ", $max, " ASCII letters, digits, dots, dashes or underscores, not `.` or `..`.")]
             pub fn new(value: &str) -> Result<Self, InvalidId> {
-                check_plain($what, value, 128)?;
+                check_plain($what, value, $max)?;
                 Ok(Self(value.into()))
             }
 
@@ -95,21 +99,27 @@ macro_rules! string_id {
 string_id!(
     /// One machine's place in the fleet: stable over restarts of the process (`CELLD_NODE`).
     NodeId,
-    "node ID"
+    "node ID",
+    128
 );
 
 string_id!(
     /// One life of one `celld` process. Never used twice; it names the log that the process writes.
     SessionId,
-    "session ID"
+    "session ID",
+    145
 );
 
 impl SessionId {
-    /// The session of `node` that `nonce` tells apart from every other: `<node>.<16 hex digits>`. A long node name is cut so
-    /// that the result stays within 128 characters.
+    /// The session of `node` that `nonce` tells apart from every other: `<node>.<16 hex digits>`.
     pub fn of(node: &NodeId, nonce: u64) -> SessionId {
-        let head: String = node.as_str().chars().take(111).collect();
-        SessionId(format!("{head}.{nonce:016x}").into())
+        SessionId(format!("{node}.{nonce:016x}").into())
+    }
+
+    /// The node whose session this is; `None` for a name that [`SessionId::of`] did not make.
+    pub fn node(&self) -> Option<NodeId> {
+        let (node, nonce) = self.0.rsplit_once('.')?;
+        (nonce.len() == 16 && nonce.bytes().all(|b| b.is_ascii_hexdigit())).then(|| NodeId::new(node).ok())?
     }
 }
 
@@ -151,8 +161,11 @@ impl CellScope {
     /// Checks both parts. `$` is allowed in a class, as in a JavaScript identifier.
     pub fn new(class: impl Into<Arc<str>>, id: impl Into<Arc<str>>) -> Result<CellScope, InvalidId> {
         let (class, id) = (class.into(), id.into());
+        if class.len() > 128 {
+            return Err(invalid("cell class", &class, "has no characters, or too many"));
+        }
         let bare: String = class.chars().filter(|c| *c != '$').collect();
-        if bare.is_empty() && !class.is_empty() && class.len() <= 128 {
+        if bare.is_empty() && !class.is_empty() {
             // A class made of `$` alone is a valid identifier.
         } else {
             check_plain("cell class", &bare, 128)?;
@@ -229,7 +242,9 @@ mod tests {
     fn a_scope_reads_back_what_it_prints() {
         let scope = CellScope::new("Room$1", "d99d").unwrap();
         assert_eq!(scope.to_string().parse::<CellScope>().unwrap(), scope);
-        for bad in ["Room", "Room:", ":x", "Room:a/b", "Ro/om:x", "Room:.."] {
+        for bad in
+            ["Room", "Room:", ":x", "Room:a/b", "Ro/om:x", "Room:..", &format!("a{}:x", "$".repeat(128))]
+        {
             assert!(bad.parse::<CellScope>().is_err(), "{bad}");
         }
     }
@@ -239,5 +254,7 @@ mod tests {
         let node = NodeId::new(&"n".repeat(128)).unwrap();
         let session = SessionId::of(&node, u64::MAX);
         assert!(SessionId::new(session.as_str()).is_ok());
+        assert_eq!(session.node(), Some(node));
+        assert_eq!(SessionId::new("a.b").unwrap().node(), None);
     }
 }

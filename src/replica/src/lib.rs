@@ -1,1 +1,45 @@
-//! .
+//! From a committed transaction to a proof that it is durable, and back from the bucket to a database.
+//!
+//! A process appends the transactions of all its cells to one [`SessionLog`]. Its entries become objects in the bucket, and a
+//! transaction is durable when all entries up to its own stand there. In the background entries are folded into their cells'
+//! history, from which [`restore`] puts a database together. To take over the cells of another session, its log is sealed first
+//! ([`seal_session`]).
+//!
+//! Four rules carry the proof that nothing acknowledged is ever lost:
+//!
+//! 1. A transaction is acknowledged only with everything before it (`writer`).
+//! 2. An unknown outcome is resolved by reading, never assumed (`publish`, `record`, `seal`).
+//! 3. The folded mark is raised before anything is deleted, and only while the session's record is unclaimed (`fold`, `record`).
+//! 4. A seal is never deleted (`seal`).
+//!
+//! Invariant: no clock takes part. Time is used for pacing and for giving up, so a wrong clock costs availability, never data;
+//! timestamps come from the caller.
+
+mod compact;
+mod entry;
+mod fold;
+mod history;
+mod json;
+mod keys;
+mod lease;
+mod log;
+mod owner;
+mod pacing;
+mod publish;
+mod record;
+mod restore;
+mod seal;
+mod writer;
+
+pub use compact::{CompactionError, compact_cell, write_snapshot};
+pub use entry::{Entry, EntryError, EntryNo, EntryTx, LogObject, Seal};
+pub use fold::FoldError;
+pub use history::{HistoryObject, PlanError, list_history};
+pub use json::{RecordError, Versioned};
+pub use keys::{HistoryName, Level};
+pub use lease::{Lease, LeaseRecord, read_lease, read_leases, write_lease};
+pub use log::{CellTx, CloseError, Frontier, LogError, LogOptions, Position, SessionLog, StartError};
+pub use owner::{Claim, OwnerRecord, claim, read_owner, renounce};
+pub use record::{Phase, SessionRecord};
+pub use restore::{MAX_PAGES, RestoreError, Restored, restore};
+pub use seal::{SealError, SealedTail, seal_session};

@@ -1,0 +1,117 @@
+//! Where things lie in the bucket. Numbers have a fixed width, so that the order of keys is the order of numbers.
+
+use celld_ids::{CellScope, Epoch, NodeId, SessionId};
+use celld_ltx::Txid;
+
+use crate::entry::EntryNo;
+
+/// How often a cell's history has been merged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Level {
+    /// Folded from the log.
+    L0,
+    /// Merged from L0.
+    L1,
+    /// A snapshot.
+    L9,
+}
+
+impl Level {
+    fn name(self) -> &'static str {
+        match self {
+            Level::L0 => "L0",
+            Level::L1 => "L1",
+            Level::L9 => "L9",
+        }
+    }
+
+    fn parse(name: &str) -> Option<Level> {
+        [Level::L0, Level::L1, Level::L9].into_iter().find(|level| level.name() == name)
+    }
+}
+
+/// The name of one object of a cell's history: everything about it that its key tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct HistoryName {
+    /// Under which ownership it was written.
+    pub epoch: Epoch,
+    /// How it came to be.
+    pub level: Level,
+    /// First transaction in it.
+    pub min: Txid,
+    /// Last transaction in it.
+    pub max: Txid,
+}
+
+pub(crate) fn session(session: &SessionId) -> String {
+    format!("sessions/{session}.json")
+}
+
+pub(crate) fn log_dir(session: &SessionId) -> String {
+    format!("log/{session}")
+}
+
+pub(crate) fn log(session: &SessionId, number: EntryNo) -> String {
+    format!("log/{session}/{number}")
+}
+
+/// The number of a log object from its key.
+pub(crate) fn parse_log(session: &SessionId, key: &str) -> Option<EntryNo> {
+    let name = key.strip_prefix(&log_dir(session))?.strip_prefix('/')?;
+    parse_hex(name).map(EntryNo)
+}
+
+pub(crate) fn owner(scope: &CellScope) -> String {
+    format!("cells/{}/{}/owner.json", scope.class(), scope.id())
+}
+
+pub(crate) fn node(node: &NodeId) -> String {
+    format!("nodes/{node}.json")
+}
+
+pub(crate) fn history_dir(scope: &CellScope) -> String {
+    format!("cells/{}/{}/ltx", scope.class(), scope.id())
+}
+
+pub(crate) fn history(scope: &CellScope, name: &HistoryName) -> String {
+    let HistoryName { epoch, level, min, max } = name;
+    format!("{}/e{:016x}/{}/{min}-{max}.ltx", history_dir(scope), epoch.0, level.name())
+}
+
+/// The name of a history object from its key; `None` for a key that celld does not write.
+pub(crate) fn parse_history(scope: &CellScope, key: &str) -> Option<HistoryName> {
+    let rest = key.strip_prefix(&history_dir(scope))?.strip_prefix("/e")?;
+    let (epoch, rest) = rest.split_once('/')?;
+    let (level, file) = rest.split_once('/')?;
+    let (min, max) = file.strip_suffix(".ltx")?.split_once('-')?;
+    Some(HistoryName {
+        epoch: Epoch(parse_hex(epoch)?),
+        level: Level::parse(level)?,
+        min: Txid(parse_hex(min)?),
+        max: Txid(parse_hex(max)?),
+    })
+}
+
+fn parse_hex(text: &str) -> Option<u64> {
+    let exact = text.len() == 16 && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
+    exact.then(|| u64::from_str_radix(text, 16).ok())?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_read_back_from_their_keys() {
+        let scope = CellScope::new("Room", "abc").unwrap();
+        let name = HistoryName { epoch: Epoch(3), level: Level::L1, min: Txid(10), max: Txid(0xfff) };
+        let key = history(&scope, &name);
+        assert_eq!(key, "cells/Room/abc/ltx/e0000000000000003/L1/000000000000000a-0000000000000fff.ltx");
+        assert_eq!(parse_history(&scope, &key), Some(name));
+        assert_eq!(parse_history(&scope, "cells/Room/abc/ltx/e3/L1/a-f.ltx"), None);
+
+        let id = SessionId::new("n.1").unwrap();
+        assert_eq!(parse_log(&id, &log(&id, EntryNo(77))), Some(EntryNo(77)));
+        assert_eq!(parse_log(&id, "log/n.10/0000000000000001"), None);
+    }
+}

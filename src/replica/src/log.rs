@@ -1,0 +1,408 @@
+//! The session log: the one way from a committed transaction to a proof that it is durable.
+//!
+//! [`SessionLog`] is the handle; `writer` is the task behind it that turns what was appended into entries; `fold` is the task that
+//! moves acknowledged entries into their cells' history.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use celld_bucket::Bucket;
+use celld_ids::{CellScope, Epoch, SessionId};
+use celld_ltx::{InvalidFile, PAGE_SIZE, Page, Txid};
+use parking_lot::Mutex;
+use tokio::sync::{Notify, mpsc, watch};
+use tokio::task::JoinHandle;
+
+use crate::fold::{FoldError, Folder, Request};
+use crate::json::RecordError;
+use crate::seal::{SealError, seal_session};
+use crate::writer::Writer;
+use crate::{record, writer};
+
+/// How many transactions have been appended up to and including this one: the order in which a session commits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct Position(pub u64);
+
+impl Position {
+    /// Where nothing gets: the position of what a closed or failed log did not take.
+    pub const NEVER: Position = Position(u64::MAX);
+}
+
+/// One committed transaction of one cell.
+#[derive(Debug, Clone)]
+pub struct CellTx {
+    /// The cell.
+    pub scope: CellScope,
+    /// The epoch under which this session owns it.
+    pub epoch: Epoch,
+    /// One more than the cell's last transaction; 1 for a cell that was empty.
+    pub txid: Txid,
+    /// Pages in the database afterwards.
+    pub commit: u32,
+    /// The changed pages, ascending.
+    pub pages: Vec<Page>,
+    /// When it was committed, in milliseconds since the Unix epoch.
+    pub timestamp_ms: i64,
+}
+
+impl CellTx {
+    /// Bytes that the transaction occupies while it waits.
+    fn weight(&self) -> u64 {
+        (self.pages.len() * (PAGE_SIZE + size_of::<Page>()) + size_of::<CellTx>()) as u64
+    }
+}
+
+/// How far the log is durable.
+#[derive(Debug, Clone, Default)]
+pub struct Frontier {
+    /// Everything up to here is durable.
+    pub durable: Position,
+    /// Set once and for good when the log can make nothing more durable. What lies beyond `durable` has an unknown fate.
+    pub failed: Option<Arc<LogError>>,
+}
+
+/// Why a session's log ended. The process must stop serving: another session may own its cells already.
+#[derive(Debug, thiserror::Error)]
+pub enum LogError {
+    /// A successor has sealed the log.
+    #[error("session {by} has sealed the log of this one")]
+    Sealed {
+        /// The successor.
+        by: SessionId,
+    },
+    /// A successor is about to seal the log.
+    #[error("another session is taking over the cells of this one")]
+    Claimed,
+    /// Nobody could say in time whether an entry stands in the bucket.
+    #[error("no proof that {key} was written: {problem}")]
+    Unresolved {
+        /// The entry's object.
+        key: String,
+        /// What the store said last.
+        problem: String,
+    },
+    /// Something that celld did not write, or damaged bytes, at a place of this session's log.
+    #[error("{key} holds something that this session did not write")]
+    Foreign {
+        /// The object.
+        key: String,
+    },
+    /// The committed pages cannot be a transaction: a defect of the storage layer.
+    #[error("transaction {txid} of {scope} is malformed: {problem}", txid = txid.0)]
+    Malformed {
+        /// The cell.
+        scope: CellScope,
+        /// The transaction.
+        txid: Txid,
+        /// What is wrong with it.
+        problem: InvalidFile,
+    },
+    /// The log was closed, or its tasks are gone with their runtime.
+    #[error("the log is closed")]
+    Closed,
+}
+
+/// Why a log cannot be started.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The session ID has been used before.
+    #[error("session {0} has lived before; a session ID is used once")]
+    Used(SessionId),
+    /// The session record cannot be written.
+    #[error(transparent)]
+    Record(#[from] RecordError),
+}
+
+/// Why a log did not close cleanly. Nothing is lost: a successor seals and folds it.
+#[derive(Debug, thiserror::Error)]
+pub enum CloseError {
+    /// The log had failed before.
+    #[error(transparent)]
+    Log(Arc<LogError>),
+    /// The last entries could not be folded.
+    #[error(transparent)]
+    Fold(#[from] FoldError),
+    /// The log could not be sealed.
+    #[error(transparent)]
+    Seal(#[from] SealError),
+}
+
+/// What can be set about a log. The defaults are the measured ones.
+#[derive(Debug, Clone)]
+pub struct LogOptions {
+    /// Entries on their way to the bucket at once.
+    pub depth: usize,
+    /// Page bytes (uncompressed) in one entry; one transaction may exceed it.
+    pub entry_bytes: u64,
+    /// How long an entry may stay unproven before the log fails.
+    pub durability_timeout: Duration,
+    /// How long one call to the store may take before its outcome counts as unknown.
+    pub attempt_timeout: Duration,
+    /// Fold when this many entries wait,
+    pub fold_entries: usize,
+    /// … or this many bytes of them,
+    pub fold_bytes: u64,
+    /// … or the oldest has waited this long.
+    pub fold_interval: Duration,
+    /// Bytes of acknowledged entries that are kept in memory for folding; beyond, they are read back from the bucket.
+    pub keep_bytes: u64,
+    /// Merge a cell's L0 objects when its transactions since the last merge reach this distance,
+    pub compact_txids: u64,
+    /// … or their objects this size in bytes.
+    pub compact_bytes: u64,
+}
+
+impl Default for LogOptions {
+    fn default() -> Self {
+        LogOptions {
+            depth: 8,
+            entry_bytes: 8 << 20,
+            durability_timeout: Duration::from_secs(10),
+            attempt_timeout: Duration::from_secs(3),
+            fold_entries: 512,
+            fold_bytes: 16 << 20,
+            fold_interval: Duration::from_secs(10),
+            keep_bytes: 64 << 20,
+            compact_txids: 256,
+            compact_bytes: 32 << 20,
+        }
+    }
+}
+
+/// The log of this process's session. Cheap to clone; when the last clone is dropped, the log stops where it stands, as in a
+/// crash: use [`SessionLog::close`] for a clean stop.
+#[derive(Clone)]
+pub struct SessionLog {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    shared: Arc<Shared>,
+    fold: mpsc::UnboundedSender<Request>,
+    tasks: [JoinHandle<()>; 2],
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        for task in &self.tasks {
+            task.abort();
+        }
+    }
+}
+
+/// What the handle and the tasks share.
+pub(crate) struct Shared {
+    pub bucket: Bucket,
+    pub session: SessionId,
+    pub options: LogOptions,
+    pub queue: Mutex<Queue>,
+    /// Told when the queue is no longer empty, or closed.
+    pub wake: Notify,
+    durable: AtomicU64,
+    frontier: watch::Sender<Frontier>,
+    /// Weight of the transactions that are not yet durable.
+    pub backlog: AtomicU64,
+    /// Bytes of acknowledged entries that are kept in memory.
+    pub kept: AtomicU64,
+}
+
+/// Transactions that no entry has taken yet.
+#[derive(Default)]
+pub(crate) struct Queue {
+    pub waiting: VecDeque<CellTx>,
+    appended: u64,
+    pub closed: bool,
+}
+
+impl Shared {
+    /// Everything up to `position` is durable.
+    pub(crate) fn advance(&self, position: Position) {
+        self.durable.store(position.0, Ordering::Release);
+        self.frontier.send_modify(|frontier| frontier.durable = position);
+    }
+
+    /// Ends the log because it cannot do its work any more.
+    pub(crate) fn fail(&self, error: LogError) {
+        tracing::error!(session = %self.session, %error, "the session log has failed");
+        self.end(error);
+    }
+
+    /// Ends the log: what is not durable now never will be. The first error stays.
+    fn end(&self, error: LogError) {
+        {
+            let mut queue = self.queue.lock();
+            queue.closed = true;
+            queue.waiting.clear();
+        }
+        self.wake.notify_one();
+        self.frontier.send_if_modified(|frontier| {
+            if frontier.failed.is_some() {
+                return false;
+            }
+            frontier.failed = Some(Arc::new(error));
+            true
+        });
+    }
+
+    pub(crate) fn has_failed(&self) -> bool {
+        self.frontier.borrow().failed.is_some()
+    }
+}
+
+impl SessionLog {
+    /// Starts the log of `session`, which has never lived before: creates its record in the bucket and spawns the log's tasks on
+    /// the current tokio runtime.
+    pub async fn start(
+        bucket: Bucket,
+        session: SessionId,
+        options: LogOptions,
+    ) -> Result<SessionLog, StartError> {
+        if !record::create(&bucket, &session).await? {
+            return Err(StartError::Used(session));
+        }
+        let shared = Arc::new(Shared {
+            bucket,
+            session,
+            options,
+            queue: Mutex::default(),
+            wake: Notify::new(),
+            durable: AtomicU64::new(0),
+            frontier: watch::Sender::new(Frontier::default()),
+            backlog: AtomicU64::new(0),
+            kept: AtomicU64::new(0),
+        });
+        let (fold, requests) = mpsc::unbounded_channel();
+        let tasks = [
+            tokio::spawn(Writer::new(shared.clone(), fold.clone()).run()),
+            tokio::spawn(Folder::new(shared.clone(), requests).run()),
+        ];
+        Ok(SessionLog { inner: Arc::new(Inner { shared, fold, tasks }) })
+    }
+
+    /// Whose log this is.
+    pub fn session(&self) -> &SessionId {
+        &self.inner.shared.session
+    }
+
+    /// Puts a committed transaction into the log. Never blocks; may be called from any thread. The order of the calls is the
+    /// order of the log: a cell's transactions must be appended in the order of their numbers.
+    ///
+    /// The transaction is durable when the frontier reaches the position returned. A log that has failed or is closing takes
+    /// nothing and returns [`Position::NEVER`]; [`Frontier::failed`] says why, at the latest when it is closed.
+    pub fn append(&self, tx: CellTx) -> Position {
+        let shared = &self.inner.shared;
+        let weight = tx.weight();
+        let mut queue = shared.queue.lock();
+        if queue.closed {
+            return Position::NEVER;
+        }
+        queue.appended += 1;
+        let position = Position(queue.appended);
+        let was_empty = queue.waiting.is_empty();
+        queue.waiting.push_back(tx);
+        shared.backlog.fetch_add(weight, Ordering::Relaxed);
+        drop(queue);
+        if was_empty {
+            shared.wake.notify_one();
+        }
+        position
+    }
+
+    /// Everything up to here is durable: one atomic load.
+    pub fn durable(&self) -> Position {
+        Position(self.inner.shared.durable.load(Ordering::Acquire))
+    }
+
+    /// The position of the last transaction that was appended.
+    pub fn appended(&self) -> Position {
+        Position(self.inner.shared.queue.lock().appended)
+    }
+
+    /// Follows the frontier.
+    pub fn frontier(&self) -> watch::Receiver<Frontier> {
+        self.inner.shared.frontier.subscribe()
+    }
+
+    /// Waits until everything up to `position` is durable.
+    pub async fn wait(&self, position: Position) -> Result<(), Arc<LogError>> {
+        let mut frontier = self.frontier();
+        let reached = frontier.wait_for(|now| now.durable >= position || now.failed.is_some()).await;
+        match reached {
+            Ok(now) if now.durable >= position => Ok(()),
+            Ok(now) => Err(now.failed.clone().unwrap_or_else(|| Arc::new(LogError::Closed))),
+            Err(_) => Err(Arc::new(LogError::Closed)),
+        }
+    }
+
+    /// Bytes in memory that wait for their proof. A caller stops accepting writes when this grows beyond what it can spare.
+    pub fn backlog_bytes(&self) -> u64 {
+        self.inner.shared.backlog.load(Ordering::Relaxed)
+    }
+
+    /// Makes everything that was appended so far durable and part of its cells' history, so that a restore finds it. For a cell
+    /// that is about to be handed over, or to be opened again from the bucket.
+    pub async fn fold(&self) -> Result<(), CloseError> {
+        self.wait(self.appended()).await.map_err(CloseError::Log)?;
+        let (reply, folded) = tokio::sync::oneshot::channel();
+        if self.inner.fold.send(Request::Flush(reply)).is_err() {
+            return Err(self.ended());
+        }
+        match folded.await {
+            Ok(result) => Ok(result?),
+            Err(_) => Err(self.ended()),
+        }
+    }
+
+    /// A clean stop: refuses further transactions, waits for those that were appended, folds everything and seals the log, so
+    /// that a successor finds nothing to do.
+    pub async fn close(&self) -> Result<(), CloseError> {
+        let shared = &self.inner.shared;
+        shared.queue.lock().closed = true;
+        shared.wake.notify_one();
+        let result = self.fold_and_seal().await;
+        shared.end(LogError::Closed);
+        result
+    }
+
+    async fn fold_and_seal(&self) -> Result<(), CloseError> {
+        self.fold().await?;
+        let shared = &self.inner.shared;
+        seal_session(&shared.bucket, &shared.session, &shared.session).await?;
+        Ok(())
+    }
+
+    /// Why the tasks are gone.
+    fn ended(&self) -> CloseError {
+        let failed = self.inner.shared.frontier.borrow().failed.clone();
+        CloseError::Log(failed.unwrap_or_else(|| Arc::new(LogError::Closed)))
+    }
+}
+
+impl std::fmt::Debug for SessionLog {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "SessionLog({}, durable up to {})", self.session(), self.durable().0)
+    }
+}
+
+/// Takes transactions for one entry from the queue: as many as fit into `entry_bytes`, at least one.
+pub(crate) fn take_batch(queue: &mut Queue, entry_bytes: u64) -> Vec<CellTx> {
+    let mut weight = 0;
+    let fits = queue
+        .waiting
+        .iter()
+        .take(writer::MAX_TRANSACTIONS)
+        .take_while(|tx| {
+            let first = weight == 0;
+            weight += tx.weight();
+            first || weight <= entry_bytes
+        })
+        .count();
+    queue.waiting.drain(..fits).collect()
+}
+
+/// What a batch adds to the backlog.
+pub(crate) fn weight(batch: &[CellTx]) -> u64 {
+    batch.iter().map(CellTx::weight).sum()
+}
