@@ -25,6 +25,24 @@ pub(crate) enum BuildError {
     Deploy(#[from] DeployError),
 }
 
+impl BuildError {
+    /// Whether the cause may go away without a change of the project that the watcher sees: a full disk, an esbuild that is
+    /// not installed yet, a permission.
+    pub(crate) fn is_outside_the_project(&self) -> bool {
+        match self {
+            Self::Deploy(_) => true,
+            Self::Bundle(error) => matches!(
+                error,
+                BundleError::EsbuildMissing { .. }
+                    | BundleError::EsbuildUnusable { .. }
+                    | BundleError::Start { .. }
+                    | BundleError::Io { .. }
+            ),
+            Self::Config(error) => matches!(error, ConfigError::Read { .. }),
+        }
+    }
+}
+
 /// Builds one project again and again.
 #[derive(Debug)]
 pub(crate) struct Builder {

@@ -26,6 +26,12 @@ pub enum DevError {
         /// What the system said.
         source: io::Error,
     },
+    /// Something else stands where a directory of the local state should be.
+    #[error("{path} is not a directory. `celld dev --clean` starts from an empty local state")]
+    NotADirectory {
+        /// The file, or the directory that a file keeps from being made.
+        path: PathBuf,
+    },
     /// Another `celld dev` runs on the project.
     #[error("another `celld dev`{holder} already runs on this project ({path} is locked)")]
     Locked {

@@ -47,11 +47,11 @@ impl Layout {
     pub(crate) fn open(project: &Path, clean: bool) -> Result<(Self, Option<Cleaned>), DevError> {
         let root = project.join(".celld").join("dev");
         let cleaned = if clean { Some(delete(&root)?) } else { None };
-        fs::create_dir_all(&root).map_err(state("create", &root))?;
+        create(&root)?;
         let lock = lock(&root)?;
         let layout = Self { root, _lock: lock };
         for directory in [layout.bucket(), layout.work()] {
-            fs::create_dir_all(&directory).map_err(state("create", &directory))?;
+            create(&directory)?;
         }
         Ok((layout, cleaned))
     }
@@ -70,6 +70,16 @@ impl Layout {
 fn state(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> DevError {
     let path = path.to_owned();
     move |source| DevError::State { action, path, source }
+}
+
+fn create(directory: &Path) -> Result<(), DevError> {
+    match fs::create_dir_all(directory) {
+        Ok(()) => Ok(()),
+        Err(error) if matches!(error.kind(), ErrorKind::AlreadyExists | ErrorKind::NotADirectory) => {
+            Err(DevError::NotADirectory { path: directory.to_owned() })
+        }
+        Err(error) => Err(state("create", directory)(error)),
+    }
 }
 
 /// Deletes `root` unless a running supervisor uses it. Whatever stands at that name goes: a file or a link in its

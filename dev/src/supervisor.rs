@@ -28,8 +28,8 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 const HEALTHY: Duration = Duration::from_secs(10);
 /// From this many failed starts in a row on, requests are answered with the reason instead of waiting.
 const HOLD_AFTER: u32 = 3;
-/// A deployment that could not be written (a full disk) is tried again after this.
-const WRITE_AGAIN: Duration = Duration::from_secs(2);
+/// A build that failed for a reason outside of the project (a full disk) is tried again after this.
+const BUILD_AGAIN: Duration = Duration::from_secs(2);
 
 /// Runs until the developer stops it (SIGINT, SIGTERM, SIGHUP, a closed stdout): that is `Ok`.
 ///
@@ -73,8 +73,8 @@ struct Supervisor {
     failures: u32,
     /// When something that failed for a reason outside of the project is tried again.
     retry: Option<Instant>,
-    /// The last build could not be written into the bucket.
-    unwritten: bool,
+    /// The last build failed for a reason outside of the project.
+    build_again: bool,
     /// The task that answers while nothing is served; empty otherwise.
     holding: JoinSet<io::Error>,
     /// Since when the developer waits for the application.
@@ -145,7 +145,7 @@ impl Supervisor {
             failing: None,
             failures: 0,
             retry: None,
-            unwritten: false,
+            build_again: false,
             holding: JoinSet::new(),
             waiting_since: started,
         })
@@ -206,12 +206,12 @@ impl Supervisor {
     async fn build(&mut self) -> Result<(), DevError> {
         let began = Instant::now();
         let built = self.builder.build().await;
-        self.unwritten = matches!(built, Err(BuildError::Deploy(_)));
+        self.build_again = built.as_ref().is_err_and(BuildError::is_outside_the_project);
         let deployment = match built {
             Ok(deployment) => deployment,
             Err(error) => {
-                if self.unwritten {
-                    self.retry.get_or_insert(Instant::now() + WRITE_AGAIN);
+                if self.build_again {
+                    self.retry.get_or_insert(Instant::now() + BUILD_AGAIN);
                 }
                 self.failed(error.to_string());
                 return Ok(());
@@ -252,10 +252,10 @@ impl Supervisor {
             Ok(internal) => {
                 self.node = Node::Serving { process, internal, since: Instant::now() };
                 self.served = Some(deployment);
-                if !self.unwritten {
+                if !self.build_again {
                     self.failing = None;
                 }
-                self.retry = self.unwritten.then(|| Instant::now() + WRITE_AGAIN);
+                self.retry = self.build_again.then(|| Instant::now() + BUILD_AGAIN);
                 match self.console.ready(self.address, self.waiting_since.elapsed()) {
                     Ok(()) => Ok(()),
                     Err(source) => Err(DevError::System { action: "write to stdout", source }),

@@ -22,7 +22,8 @@ pub(crate) fn production(colour: bool) -> anyhow::Result<()> {
 
 /// The log of `celld dev`: the Worker's console as it is, and the node's errors, or all of it with `--logs`.
 pub(crate) fn development(logs: bool, colour: bool) -> anyhow::Result<()> {
-    let quiet = format!("error,{CONSOLE_TARGET}=trace");
+    // The answer to `POST /reload` carries the reason why a deployment was not adopted, and the supervisor shows it.
+    let quiet = format!("error,{CONSOLE_TARGET}=trace,celld_node::internal=off");
     let filter =
         if logs { filter(&format!("info,{CONSOLE_TARGET}=trace"))? } else { EnvFilter::try_new(quiet)? };
     tracing_subscriber::fmt()

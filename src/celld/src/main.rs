@@ -20,7 +20,7 @@ fn main() -> ExitCode {
         Ok(code) => code,
         Err(error) if error.is::<StdoutClosed>() => ExitCode::SUCCESS,
         Err(error) => {
-            console::message(format_args!("celld: {error:#}"));
+            console::message(format_args!("celld: {}", describe(&error)));
             if error.is::<SettingError>() { ExitCode::from(2) } else { ExitCode::FAILURE }
         }
     }
@@ -41,4 +41,15 @@ fn run() -> anyhow::Result<ExitCode> {
             Ok(ExitCode::from(2))
         }
     }
+}
+
+/// The error with its causes, each said once: our own errors name their cause already.
+fn describe(error: &anyhow::Error) -> String {
+    let mut text = error.to_string();
+    for cause in error.chain().skip(1).map(ToString::to_string) {
+        if !text.contains(&cause) {
+            text = format!("{text}: {cause}");
+        }
+    }
+    text
 }

@@ -3,12 +3,17 @@
 use std::process::ExitCode;
 
 use anyhow::Context;
+use celld_bucket::{Bucket, Probe};
+use celld_node::NodeError;
 use clap::ArgMatches;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use crate::settings::Settings;
 use crate::{console, logging};
+
+/// The exit code of a node that stopped because it may no longer serve.
+const LEASE_LOST: u8 = 3;
 
 pub(super) fn run(matches: &ArgMatches) -> anyhow::Result<ExitCode> {
     let settings = Settings::load(matches)?;
@@ -19,7 +24,9 @@ pub(super) fn run(matches: &ArgMatches) -> anyhow::Result<ExitCode> {
     runtime.block_on(async {
         let stop = CancellationToken::new();
         stop_on_signals(stop.clone())?;
-        let config = settings.node(bucket_settings.open()?)?;
+        let bucket = bucket_settings.open()?;
+        check(&bucket).await?;
+        let config = settings.node(bucket)?;
         let ready = |ready: celld_node::NodeReady| {
             let line =
                 format!("listening on http://{} (internal: http://{})\n", ready.public, ready.internal);
@@ -27,9 +34,27 @@ pub(super) fn run(matches: &ArgMatches) -> anyhow::Result<ExitCode> {
                 tracing::debug!("cannot announce the listeners: {error:#}");
             }
         };
-        celld_node::run(config, stop, ready).await?;
-        Ok(ExitCode::SUCCESS)
+        match celld_node::run(config, stop, ready).await {
+            Ok(()) => Ok(ExitCode::SUCCESS),
+            // Another node may serve the cells now. An orchestrator tells this apart from a failed start.
+            Err(error @ NodeError::SelfFence(_)) => {
+                console::message(format_args!("celld: {error}"));
+                Ok(ExitCode::from(LEASE_LOST))
+            }
+            Err(error) => Err(error.into()),
+        }
     })
+}
+
+/// A store that does not keep its promises loses data, so it is tried out before anything is served from it.
+async fn check(bucket: &Bucket) -> anyhow::Result<()> {
+    match bucket.probe().await {
+        Probe::Qualified => Ok(()),
+        Probe::CannotFence { what, detail } => {
+            anyhow::bail!("{bucket} is not fit for celld: the store does not {what} ({detail})")
+        }
+        Probe::Unreachable(error) => Err(error.into()),
+    }
 }
 
 /// SIGTERM and SIGINT start the graceful stop.

@@ -24,10 +24,7 @@ impl Settings {
     pub(crate) fn bucket(&self) -> Result<BucketSettings, SettingError> {
         let text = self.text("CELLD_BUCKET").ok_or(SettingError::NoBucket)?;
         let url = text.parse::<BucketUrl>().map_err(|error| SettingError::Conflict(error.to_string()))?;
-        let options = StoreOptions {
-            endpoint: self.text("S3_ENDPOINT").map(str::to_owned),
-            region: self.text("AWS_REGION").map(str::to_owned),
-        };
-        Ok(BucketSettings { url, options })
+        let text = |name| self.text(name).map(str::to_owned);
+        Ok(BucketSettings { url, options: StoreOptions::new(text("S3_ENDPOINT"), text("AWS_REGION")) })
     }
 }

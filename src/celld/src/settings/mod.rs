@@ -255,8 +255,8 @@ mod tests {
 
     #[test]
     fn what_this_release_lacks_is_an_error_or_a_warning_but_never_silence() {
-        let error = settings(&[], &[("CELLD_IDLE_EVICT_S", "60")]).unwrap_err().to_string();
-        assert!(error.contains("CELLD_IDLE_EVICT_S is not available in this release"), "{error}");
+        let error = settings(&[], &[("CELLD_MAX_RSS_MB", "60")]).unwrap_err().to_string();
+        assert!(error.contains("CELLD_MAX_RSS_MB is not available in this release"), "{error}");
         let warnings = settings(&[], &[("CELLD_LOG_PIPELINE", "8"), ("CELLD_TYPO", "1")]).unwrap().warnings;
         assert!(warnings.iter().any(|warning| warning.contains("CELLD_LOG_PIPELINE")), "{warnings:?}");
         assert!(warnings.iter().any(|warning| warning.contains("CELLD_TYPO")), "{warnings:?}");

@@ -48,6 +48,8 @@ impl Settings {
             work_dir: self.path("CELLD_WATCH").unwrap_or_else(|| PathBuf::from(".celld/node")),
             shards: cpus,
             lease_ttl: milliseconds("CELLD_TTL_MS").unwrap_or(Duration::from_secs(10)),
+            output_gate: self.boolean("CELLD_OUTPUT_GATE").unwrap_or(true),
+            idle_evict: seconds("CELLD_IDLE_EVICT_S"),
             limits: Limits {
                 max_request_body_bytes: self
                     .integer("CELLD_MAX_REQUEST_BODY_BYTES")

@@ -372,12 +372,13 @@ pub(crate) static SETTINGS: &[Setting] = &[
         Group::Limits,
         "The hard limit of resident cells, enforced at admission.",
     ),
-    planned(
+    works(
         &["CELLD_IDLE_EVICT_S"],
+        None,
         integer(1, 365 * DAY_S, "seconds"),
         "idle cells stay",
         Group::Limits,
-        "The age at which an idle resident cell leaves memory.",
+        "The age at which an idle resident cell leaves memory. Unset, idle cells stay.",
     ),
     planned(
         &["CELLD_MAX_RSS_MB"],
@@ -442,12 +443,13 @@ pub(crate) static SETTINGS: &[Setting] = &[
         Group::Durability,
         "How a write is proved durable before it is answered. A node without peers always waits for the bucket.",
     ),
-    tuning(
+    works(
         &["CELLD_OUTPUT_GATE"],
+        None,
         Kind::Boolean,
         "1",
         Group::Durability,
-        "0 answers before a write is durable. This release always waits.",
+        "0 answers before a write is durable, and accepts that a crash loses acknowledged writes.",
     ),
     planned(
         &["CELLD_LTX_DURABILITY_TIMEOUT_SECS"],
