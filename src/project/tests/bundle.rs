@@ -127,7 +127,7 @@ async fn node_built_ins_stay_outside_and_can_be_required() {
         import { Buffer } from "node:buffer";
         import legacy from "legacy";
         export default { fetch: () => new Response(String([readFile, Buffer, legacy])) };"#;
-    let legacy = "module.exports = require('events').EventEmitter;";
+    let legacy = "module.exports = require('events').EventEmitter; try { require('node:none') } catch {}";
     let files = |config| {
         [
             ("wrangler.jsonc", config),
@@ -141,6 +141,8 @@ async fn node_built_ins_stay_outside_and_can_be_required() {
     assert!(code.contains(r#"from "node:fs/promises""#) && code.contains(r#"from "node:buffer""#), "{code}");
     assert!(code.contains(r#"import __celld_required_0 from "node:events";"#), "{code}");
     assert!(code.contains(r#"case "node:events": return __celld_required_0;"#), "{code}");
+
+    assert!(!code.contains(r#"from "node:none""#), "an optional module must not be imported: {code}");
 
     // Without the flag a bare name is a package that is not there.
     let error = build(&files(CONFIG)).await.unwrap_err().to_string();

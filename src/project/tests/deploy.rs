@@ -113,3 +113,13 @@ async fn of_concurrent_deployments_one_is_current_and_all_are_complete() {
         assert_eq!(load(&bucket, id).await.unwrap().modules.len(), 3);
     }
 }
+
+/// The futures may run on any thread of a runtime.
+#[test]
+fn futures_are_send() {
+    fn send<F: Future + Send>(_: F) {}
+    let (bucket, project, built) = (Bucket::in_memory(), project(), bundle("one"));
+    send(deploy(&bucket, &project, &built));
+    send(load_current(&bucket));
+    send(celld_project::bundle(&project, &Default::default()));
+}

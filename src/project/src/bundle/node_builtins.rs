@@ -51,6 +51,22 @@ pub(super) const BARE: &[&str] = &[
     "zlib",
 ];
 
+/// The modules below them.
+const BELOW: &[&str] = &[
+    "assert/strict",
+    "dns/promises",
+    "fs/promises",
+    "inspector/promises",
+    "path/posix",
+    "path/win32",
+    "readline/promises",
+    "stream/consumers",
+    "stream/promises",
+    "stream/web",
+    "timers/promises",
+    "util/types",
+];
+
 /// Whether a Worker with these compatibility flags may import them.
 pub(super) fn enabled(flags: &[String]) -> bool {
     let has = |flag: &str| flags.iter().any(|set| set == flag);
@@ -61,13 +77,18 @@ pub(super) fn enabled(flags: &[String]) -> bool {
 /// empty when none do.
 ///
 /// esbuild turns such a call into one of the `require` in scope, and a module has none. Imports and function
-/// declarations are hoisted, so this can stand at the end, where it moves no line of the source map.
+/// declarations are hoisted, so this can stand at the end, where it moves no line of the source map. A name that is
+/// no built-in module gets no import, which would fail when the module loads: packages try such names and catch the
+/// error.
 pub(super) fn require_shim(imports: &[Import]) -> String {
     let names: BTreeSet<&str> = imports
         .iter()
         .filter(|import| import.external && import.kind == "require-call")
         .map(|import| import.path.as_str())
-        .filter(|path| path.starts_with("node:") || path.starts_with("cloudflare:"))
+        .filter(|path| match path.strip_prefix("node:") {
+            Some(name) => BARE.contains(&name) || BELOW.contains(&name),
+            None => path.starts_with("cloudflare:"),
+        })
         .collect();
     if names.is_empty() {
         return String::new();
