@@ -19,6 +19,8 @@ pub(crate) struct Authorizer {
     pub(crate) author: Cell<Author>,
     /// The last denial was about a transaction statement: it has a message of its own.
     pub(crate) denied_transaction: Cell<bool>,
+    /// The statement being compiled is a PRAGMA.
+    pub(crate) is_pragma: Cell<bool>,
     /// The statement being compiled mentions a reserved name. `ALTER TABLE … RENAME TO` does not tell the authorizer
     /// the new name.
     pub(crate) names_reserved: Cell<bool>,
@@ -29,6 +31,7 @@ impl Authorizer {
         Self {
             author: Cell::new(Author::Celld),
             denied_transaction: Cell::new(false),
+            is_pragma: Cell::new(false),
             names_reserved: Cell::new(false),
         }
     }
@@ -66,7 +69,10 @@ impl Authorizer {
             | ffi::SQLITE_DROP_TEMP_TABLE
             | ffi::SQLITE_DROP_TEMP_TRIGGER
             | ffi::SQLITE_DROP_TEMP_VIEW => false,
-            ffi::SQLITE_PRAGMA => pragma_allowed(first, second),
+            ffi::SQLITE_PRAGMA => {
+                self.is_pragma.set(true);
+                pragma_allowed(first, second)
+            }
             ffi::SQLITE_FUNCTION => !denied_function(second),
             ffi::SQLITE_CREATE_VTABLE => !is_reserved(first) && allowed_module(second),
             // The new name is not a parameter of this action.

@@ -168,6 +168,7 @@ impl Connection {
     /// Compiles the first statement of `sql`. Returns it (none for white space and comments) and the text after it.
     pub(crate) fn prepare<'a>(&mut self, sql: &'a str) -> Result<(Option<Statement>, &'a str), StorageError> {
         self.authorizer.denied_transaction.set(false);
+        self.authorizer.is_pragma.set(false);
         if self.authorizer.author.get() == Author::User {
             self.authorizer.names_reserved.set(mentions_reserved(sql.as_bytes()));
         }
@@ -194,8 +195,9 @@ impl Connection {
         let consumed = (tail as usize).saturating_sub(sql.as_ptr() as usize).min(sql.len());
         let rest = sql.get(consumed..).unwrap_or("");
         // SAFETY: a fresh statement, owned from here on.
-        let statement =
-            NonNull::new(raw).map(|raw| unsafe { Statement::from_raw(raw, self.authorizer.author.get()) });
+        let statement = NonNull::new(raw).map(|raw| unsafe {
+            Statement::from_raw(raw, self.authorizer.author.get(), self.authorizer.is_pragma.get())
+        });
         Ok((statement, rest))
     }
 

@@ -14,6 +14,7 @@ pub(crate) struct Statement {
     raw: NonNull<ffi::sqlite3_stmt>,
     /// On whose behalf it was compiled: the authorizer is asked then, so nobody else may run it.
     author: Author,
+    is_pragma: bool,
 }
 
 /// What one step produced.
@@ -26,8 +27,8 @@ pub(crate) enum Step {
 impl Statement {
     /// # Safety
     /// `raw` is a live statement that nobody else finalizes.
-    pub(crate) unsafe fn from_raw(raw: NonNull<ffi::sqlite3_stmt>, author: Author) -> Self {
-        Self { raw, author }
+    pub(crate) unsafe fn from_raw(raw: NonNull<ffi::sqlite3_stmt>, author: Author, is_pragma: bool) -> Self {
+        Self { raw, author, is_pragma }
     }
 
     pub(crate) fn author(&self) -> Author {
@@ -109,10 +110,11 @@ impl Statement {
         unsafe { ffi::sqlite3_bind_parameter_count(self.raw.as_ptr()) as usize }
     }
 
-    /// True when the statement does not change the database file.
+    /// True when the statement may run outside of a transaction: it does not change the database file and is no
+    /// PRAGMA. Some of those last to the end of the transaction, others have to be without effect inside one.
     pub(crate) fn is_read_only(&self) -> bool {
         // SAFETY: the statement is live.
-        unsafe { ffi::sqlite3_stmt_readonly(self.raw.as_ptr()) != 0 }
+        !self.is_pragma && unsafe { ffi::sqlite3_stmt_readonly(self.raw.as_ptr()) != 0 }
     }
 
     /// Number of result columns. Only final after the first step: a schema change recompiles the statement.

@@ -14,16 +14,18 @@ use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
 const PAGE: usize = 4096;
-const STEPS: usize = 250;
+const STEPS: usize = 300;
 
 #[test]
 fn replicas_equal_the_image_after_every_commit() {
-    let seeds = std::env::var("CELLD_CAPTURE_SEEDS").ok().and_then(|seeds| seeds.parse().ok()).unwrap_or(24);
+    let seeds = std::env::var("CELLD_CAPTURE_SEEDS").ok().and_then(|seeds| seeds.parse().ok()).unwrap_or(48);
     let totals = (0..seeds).map(run).fold(Totals::default(), Totals::plus);
     println!("{totals:?}");
     // A workload that stopped exercising what it is for would pass unnoticed.
     assert!(totals.transactions > 20 * seeds && totals.pages > 10 * totals.transactions);
-    assert!(totals.rollbacks > seeds && totals.failures > seeds && totals.largest > 50 && totals.budget_hits > 0);
+    assert!(
+        totals.rollbacks > seeds && totals.failures > seeds && totals.largest > 50 && totals.budget_hits > 0
+    );
 }
 
 #[derive(Debug, Default, Clone, Copy)]
@@ -141,7 +143,8 @@ fn run(seed: u64) -> Totals {
             12..20 => {
                 if let Some(savepoint) = savepoints.pop() {
                     // A transaction that SQLite rolled back took its savepoints along.
-                    let ended = if random.random() { db.release(savepoint) } else { db.rollback_to(savepoint) };
+                    let ended =
+                        if random.random() { db.release(savepoint) } else { db.rollback_to(savepoint) };
                     if ended.is_err() {
                         savepoints.clear();
                     }
@@ -184,7 +187,10 @@ fn step_of(random: &mut StdRng, db: &mut CellDb) -> Result<(), StorageError> {
         6..9 => exec("CREATE VIRTUAL TABLE IF NOT EXISTS f USING fts5(body)", &[]),
         9..30 => {
             let (key, blob) = (key(random), blob(random));
-            exec("INSERT OR REPLACE INTO t(k, v) VALUES(?, ?)", &[Value::Text(key.as_bytes()), Value::Blob(&blob)])
+            exec(
+                "INSERT OR REPLACE INTO t(k, v) VALUES(?, ?)",
+                &[Value::Text(key.as_bytes()), Value::Blob(&blob)],
+            )
         }
         30..38 => {
             let (key, blob) = (key(random), blob(random));
@@ -192,10 +198,15 @@ fn step_of(random: &mut StdRng, db: &mut CellDb) -> Result<(), StorageError> {
         }
         38..44 => {
             let key = key(random);
-            exec("DELETE FROM t WHERE k >= ? AND id % ? = 0", &[Value::Text(key.as_bytes()), number(random, 9)])
+            exec(
+                "DELETE FROM t WHERE k >= ? AND id % ? = 0",
+                &[Value::Text(key.as_bytes()), number(random, 9)],
+            )
         }
         44..50 => {
-            let sql = format!("INSERT OR IGNORE INTO t(k, v) {ROWS} SELECT 'k' || (i * 7919 % 4000), {FILL} FROM n");
+            let sql = format!(
+                "INSERT OR IGNORE INTO t(k, v) {ROWS} SELECT 'k' || (i * 7919 % 4000), {FILL} FROM n"
+            );
             exec(&sql.replacen('?', &random.random_range(1..300).to_string(), 1), &[number(random, 99_999)])
         }
         // Fails at its third row, which undoes the first two.

@@ -339,3 +339,17 @@ fn an_idle_cell_is_small() {
         db.memory()
     );
 }
+
+#[test]
+fn a_pragma_of_the_transaction_lasts_as_long_as_the_transaction() {
+    let mut db = cell();
+    let mut run = |sql: &str| query(&mut db, sql, &[]);
+    run("CREATE TABLE p(id PRIMARY KEY); CREATE TABLE c(p REFERENCES p(id))").unwrap();
+    run("PRAGMA foreign_keys=OFF").unwrap();
+    assert_eq!(run("PRAGMA foreign_keys").unwrap(), [["1"]]);
+    assert!(run("INSERT INTO c VALUES (1)").is_err());
+    run("PRAGMA defer_foreign_keys=ON").unwrap();
+    run("INSERT INTO c VALUES (1); INSERT INTO p VALUES (1)").unwrap();
+    assert!(db.commit().unwrap().is_some());
+    assert!(query(&mut db, "INSERT INTO c VALUES (2)", &[]).is_err());
+}
