@@ -1,1 +1,16 @@
-//! .
+//! Drives the `celld` executable from outside, as a person at a terminal does: projects in temporary directories, the
+//! commands, their output, HTTP.
+//!
+//! Invariant: knows nothing of the crates behind the executable.
+
+mod dev;
+mod executable;
+mod http;
+mod project;
+mod wait;
+
+pub use dev::Dev;
+pub use executable::{celld, executable};
+pub use http::{Events, Response, get, post, request};
+pub use project::Project;
+pub use wait::{PATIENCE, eventually};
