@@ -2,6 +2,8 @@
 // bindings (WebSocketPair, caches, HTMLRewriter) is defined by the modules that implement it.
 
 import { core, primordials } from "ext:core/mod.js";
+// The one API here that is an ES module of its crate and not a script.
+import { WebSocket } from "ext:deno_websocket/01_websocket.js";
 import { op_celld_timing_safe_equal } from "ext:core/ops";
 
 const {
@@ -39,7 +41,6 @@ const { Request } = load("ext:deno_fetch/23_request.js");
 const { Response } = load("ext:deno_fetch/23_response.js");
 const { fetch } = load("ext:deno_fetch/26_fetch.js");
 const { EventSource } = load("ext:deno_fetch/27_eventsource.js");
-const { WebSocket } = load("ext:deno_websocket/01_websocket.js");
 
 // A WebIDL interface object or a constructor-like value: not enumerable.
 function defineHidden(target, values) {
