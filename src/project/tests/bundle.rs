@@ -153,6 +153,52 @@ async fn node_built_ins_stay_outside_and_can_be_required() {
 }
 
 #[tokio::test]
+async fn a_path_into_a_package_named_like_a_built_in_is_the_package() {
+    let bundle = build(&[
+        ("wrangler.jsonc", NODE_CONFIG),
+        (
+            "src/index.ts",
+            "import a from 'process'; import b from 'process/browser'; export default { a, b };",
+        ),
+        ("node_modules/process/package.json", "{}"),
+        ("node_modules/process/browser.js", "export default 'from the package';"),
+    ])
+    .await
+    .unwrap();
+    let code = text(&bundle, "index.js");
+    assert!(code.contains("from the package") && code.contains(r#"from "node:process""#), "{code}");
+}
+
+#[tokio::test]
+async fn an_abandoned_build_command_is_ended() {
+    let config = r#"{ "name": "a", "main": "made.ts", "compatibility_date": "2026-01-15",
+        "build": { "command": "echo $$ > started; sleep 1000 & echo $! >> started; wait" } }"#;
+    let (directory, project) = project(&[("wrangler.jsonc", config)], Purpose::Deploy);
+    let started = directory.path().join("started");
+    let pids = async {
+        loop {
+            let text = std::fs::read_to_string(&started).unwrap_or_default();
+            if text.lines().count() == 2 {
+                return text.lines().map(str::to_owned).collect::<Vec<_>>();
+            }
+            tokio::task::yield_now().await;
+        }
+    };
+    let options = BundleOptions::default();
+    let pids = tokio::select! {
+        result = bundle(&project, &options) => panic!("ended by itself: {result:?}"),
+        pids = pids => pids,
+    };
+    for pid in pids {
+        // A process that was killed and not yet collected by init has no command line any more.
+        let command_line = format!("/proc/{pid}/cmdline");
+        while std::fs::read(&command_line).is_ok_and(|text| !text.is_empty()) {
+            tokio::task::yield_now().await;
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_built_in_without_the_flag_is_warned_about() {
     let index = "import { Buffer } from 'node:buffer'; export default { fetch: () => new Response(Buffer.from('a')) };";
     let bundle = build(&[("wrangler.jsonc", CONFIG), ("src/index.ts", index)]).await.unwrap();

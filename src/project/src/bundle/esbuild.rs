@@ -1,5 +1,6 @@
-//! One run of esbuild.
+//! Runs of esbuild: one, or two when the first shows that a package has the name of a built-in module.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
@@ -28,27 +29,54 @@ pub(super) async fn run(
         .map_err(io("create a directory in", &std::env::temp_dir()))?;
     let out_dir = out.path().canonicalize().map_err(io("open", out.path()))?;
 
-    let result = Command::new(&esbuild.path)
-        .args(arguments(config, &out_dir, production, options))
-        .current_dir(&root)
-        .stdin(Stdio::null())
-        .kill_on_drop(true)
-        .output()
-        .await
-        .map_err(|source| BundleError::Start { program: esbuild.path.display().to_string(), source })?;
-    let messages = String::from_utf8_lossy(&result.stderr).into_owned();
-    if !result.status.success() {
-        let messages = match messages.trim().is_empty() {
-            true => format!("esbuild ended without a message ({})", result.status),
-            false => messages,
-        };
-        return Err(BundleError::Failed { messages });
+    let invocation = Invocation { esbuild, root: &root, out_dir: &out_dir };
+    let mut arguments = arguments(config, &out_dir, production, options);
+    let mut messages = invocation.run(&arguments).await?;
+    let mut outputs = Outputs::open(invocation)?;
+    let packages = outputs.packages_taken_for_built_ins();
+    if !packages.is_empty() {
+        // An alias to itself is longer, so it wins over the one of the built-in module, and it resolves as usual.
+        arguments.extend(packages.iter().map(|path| format!("--alias:{path}={path}")));
+        messages = invocation.run(&arguments).await?;
+        outputs = Outputs::open(invocation)?;
     }
-
-    let outputs = Outputs::open(esbuild, &root, &out_dir)?;
     let mut bundle = outputs.bundle(config)?;
     bundle.warnings.extend(Some(messages.trim_end().to_owned()).filter(|text| !text.is_empty()));
     Ok(bundle)
+}
+
+/// What all runs for one bundle have in common.
+#[derive(Clone, Copy)]
+struct Invocation<'a> {
+    esbuild: &'a Esbuild,
+    /// The working directory.
+    root: &'a Path,
+    out_dir: &'a Path,
+}
+
+impl Invocation<'_> {
+    /// Runs esbuild and returns its warnings.
+    async fn run(&self, arguments: &[String]) -> Result<String, BundleError> {
+        let program = &self.esbuild.path;
+        let result = Command::new(program)
+            .args(arguments)
+            .current_dir(self.root)
+            .stdin(Stdio::null())
+            .kill_on_drop(true)
+            .output()
+            .await
+            .map_err(|source| BundleError::Start { program: program.display().to_string(), source })?;
+        let messages = String::from_utf8_lossy(&result.stderr).into_owned();
+        if result.status.success() {
+            return Ok(messages);
+        }
+        Err(BundleError::Failed {
+            messages: match messages.trim().is_empty() {
+                true => format!("esbuild ended without a message ({})", result.status),
+                false => messages,
+            },
+        })
+    }
 }
 
 /// The options of Wrangler's bundler, where the command line has them.
@@ -119,21 +147,30 @@ fn arguments(config: &Config, out_dir: &Path, production: bool, options: &Bundle
 
 /// What a run left in the output directory.
 struct Outputs<'a> {
-    esbuild: &'a Esbuild,
-    root: &'a Path,
-    out_dir: &'a Path,
+    invocation: Invocation<'a>,
     metafile: Metafile,
 }
 
 impl<'a> Outputs<'a> {
-    fn open(esbuild: &'a Esbuild, root: &'a Path, out_dir: &'a Path) -> Result<Outputs<'a>, BundleError> {
-        let path = out_dir.join(METAFILE);
+    fn open(invocation: Invocation<'a>) -> Result<Outputs<'a>, BundleError> {
+        let path = invocation.out_dir.join(METAFILE);
         let bytes = std::fs::read(&path).map_err(io("read", &path))?;
         let metafile = serde_json::from_slice(&bytes).map_err(|error| BundleError::Unexpected {
-            path: esbuild.path.clone(),
+            path: invocation.esbuild.path.clone(),
             detail: format!("its metafile: {error}"),
         })?;
-        Ok(Outputs { esbuild, root, out_dir, metafile })
+        Ok(Outputs { invocation, metafile })
+    }
+
+    /// Paths into packages that share their name with a built-in module, such as `process/browser`: the alias of
+    /// the built-in module applied to them too.
+    fn packages_taken_for_built_ins(&self) -> BTreeSet<String> {
+        let imports = self.metafile.outputs.values().flat_map(|output| &output.imports);
+        imports
+            .filter(|import| import.external)
+            .filter_map(|import| node_builtins::path_in_package(&import.path))
+            .map(str::to_owned)
+            .collect()
     }
 
     fn bundle(&self, config: &Config) -> Result<Bundle, BundleError> {
@@ -152,7 +189,7 @@ impl<'a> Outputs<'a> {
         let map_name = format!("{main}.map");
         let map = self.read(&map_name)?;
         let map = std::str::from_utf8(&map).map_err(|_| self.unexpected("a source map that is not UTF-8"))?;
-        let map = source_map::relocate(map, self.out_dir, self.root)
+        let map = source_map::relocate(map, self.invocation.out_dir, self.invocation.root)
             .map_err(|error| self.unexpected(&format!("its source map: {error}")))?;
         self.imported(entry, config, &mut modules)?;
         modules.push(module(&map_name, ModuleKind::SourceMap, map.into_bytes()));
@@ -199,7 +236,7 @@ impl<'a> Outputs<'a> {
     fn inputs(&self) -> Vec<PathBuf> {
         let mut inputs: Vec<PathBuf> = Vec::with_capacity(self.metafile.inputs.len());
         for name in self.metafile.inputs.keys() {
-            let file = self.root.join(name.split('?').next().unwrap_or_default());
+            let file = self.invocation.root.join(name.split('?').next().unwrap_or_default());
             let file = source_map::normalize(&file);
             // Names such as `<runtime>` or `(disabled):x` are not files.
             if file.is_file() && !inputs.contains(&file) {
@@ -211,20 +248,20 @@ impl<'a> Outputs<'a> {
 
     /// An output's path, relative to the working directory, as its name in the output directory.
     fn name(&self, path: &str) -> Result<String, BundleError> {
-        let path = source_map::normalize(&self.root.join(path));
-        match path.strip_prefix(self.out_dir) {
+        let path = source_map::normalize(&self.invocation.root.join(path));
+        match path.strip_prefix(self.invocation.out_dir) {
             Ok(name) => Ok(name.display().to_string()),
             Err(_) => Err(self.unexpected(&format!("an output at {}", path.display()))),
         }
     }
 
     fn read(&self, name: &str) -> Result<Vec<u8>, BundleError> {
-        let path = self.out_dir.join(name);
+        let path = self.invocation.out_dir.join(name);
         std::fs::read(&path).map_err(io("read", &path))
     }
 
     fn unexpected(&self, detail: &str) -> BundleError {
-        BundleError::Unexpected { path: self.esbuild.path.clone(), detail: detail.to_owned() }
+        BundleError::Unexpected { path: self.invocation.esbuild.path.clone(), detail: detail.to_owned() }
     }
 }
 

@@ -73,6 +73,13 @@ pub(super) fn enabled(flags: &[String]) -> bool {
     (has("nodejs_compat") || has("nodejs_compat_v2")) && !has("no_nodejs_compat")
 }
 
+/// `process/browser` for `node:process/browser`: a built-in module's name, and a path that is none of its modules.
+pub(super) fn path_in_package(import: &str) -> Option<&str> {
+    let path = import.strip_prefix("node:")?;
+    let (package, _) = path.split_once('/')?;
+    (BARE.contains(&package) && !BELOW.contains(&path)).then_some(path)
+}
+
 /// JavaScript that makes `require` work for the built-in modules that CommonJS packages in the bundle ask for;
 /// empty when none do.
 ///
