@@ -136,7 +136,7 @@ impl Bucket {
         self.0.list_dirs(prefix).await
     }
 
-    fn at(&self, verb: &'static str, key: &str) -> At {
+    pub(crate) fn at(&self, verb: &'static str, key: &str) -> At {
         At { verb, key: key.into(), bucket: self.0.name().clone() }
     }
 

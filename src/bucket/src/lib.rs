@@ -8,14 +8,20 @@
 
 mod bucket;
 mod error;
+mod fault;
 mod key;
 mod local;
 mod memory;
 mod outcome;
+mod probe;
 mod resolve;
 mod store;
+mod url;
 
 pub use bucket::Bucket;
 pub use error::{At, BucketError};
+pub use fault::Faults;
 pub use local::{LocalOptions, Sync};
 pub use outcome::{Listed, Object, Suffix, Version, WriteOutcome};
+pub use probe::Probe;
+pub use url::{BucketUrl, InvalidBucketUrl};

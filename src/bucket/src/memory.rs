@@ -97,7 +97,12 @@ impl Store for MemoryStore {
         Ok(())
     }
 
-    async fn list(&self, prefix: &str, after: Option<&str>, limit: usize) -> Result<Vec<Listed>, BucketError> {
+    async fn list(
+        &self,
+        prefix: &str,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<Listed>, BucketError> {
         let stem = stem(prefix);
         let state = self.state.lock();
         Ok(state

@@ -21,6 +21,7 @@ pub(crate) trait Store: Send + Sync + 'static {
     async fn update(&self, key: &str, bytes: Bytes, version: &Version) -> WriteOutcome;
     async fn put(&self, key: &str, bytes: Bytes) -> Result<Version, BucketError>;
     async fn delete(&self, key: &str) -> Result<(), BucketError>;
-    async fn list(&self, prefix: &str, after: Option<&str>, limit: usize) -> Result<Vec<Listed>, BucketError>;
+    async fn list(&self, prefix: &str, after: Option<&str>, limit: usize)
+    -> Result<Vec<Listed>, BucketError>;
     async fn list_dirs(&self, prefix: &str) -> Result<Vec<String>, BucketError>;
 }

@@ -23,7 +23,12 @@ fn child(role: &str, dir: &Path) -> Child {
 fn lines(child: Child) -> Vec<String> {
     let out = child.wait_with_output().unwrap();
     assert!(out.status.success());
-    String::from_utf8(out.stdout).unwrap().lines().filter_map(|l| l.strip_prefix("> ")).map(String::from).collect()
+    String::from_utf8(out.stdout)
+        .unwrap()
+        .lines()
+        .filter_map(|l| l.strip_prefix("> "))
+        .map(String::from)
+        .collect()
 }
 
 /// Not a test: what the other processes of the tests below do.
@@ -102,7 +107,10 @@ async fn of_many_processes_that_create_exactly_one_wins() {
     assert_eq!(won.len(), 300);
     let bucket = Bucket::local(&bucket_dir).unwrap();
     for (pid, i) in won {
-        assert_eq!(bucket.get(&format!("race/{i}")).await.unwrap().unwrap().bytes, Bytes::from(pid.to_string()));
+        assert_eq!(
+            bucket.get(&format!("race/{i}")).await.unwrap().unwrap().bytes,
+            Bytes::from(pid.to_string())
+        );
     }
 }
 
@@ -155,7 +163,11 @@ async fn a_killed_writer_leaves_whole_objects_and_everything_it_was_told() {
         for i in 1..=told {
             assert_eq!(bucket.get(&format!("log/{i}")).await.unwrap().unwrap().bytes, content(i));
         }
-        assert_eq!(std::fs::read_dir(bucket_dir.join("tmp")).unwrap().count(), 0, "opening it alone cleans up");
+        assert_eq!(
+            std::fs::read_dir(bucket_dir.join("tmp")).unwrap().count(),
+            0,
+            "opening it alone cleans up"
+        );
     }
 }
 

@@ -60,9 +60,10 @@ async fn ranged_reads_are_exact() {
 #[tokio::test]
 async fn listings_follow_the_order_of_keys() {
     let long = "l".repeat(600);
-    let mut keys: Vec<String> = ["a", "a/b", "a/b/c", "a-", "a-/x", "a.", "a0", "ab/c", "z", "é", "A", "a/.x", "a@"]
-        .map(String::from)
-        .into();
+    let mut keys: Vec<String> =
+        ["a", "a/b", "a/b/c", "a-", "a-/x", "a.", "a0", "ab/c", "z", "é", "A", "a/.x", "a@"]
+            .map(String::from)
+            .into();
     keys.extend([long.clone(), format!("{long}/x"), format!("{long}-"), format!("{long}0"), "l".repeat(200)]);
     let mut sorted = keys.clone();
     sorted.sort();
@@ -98,5 +99,27 @@ async fn a_wrong_key_reaches_no_store() {
             assert!(matches!(b.get(key).await, Err(BucketError::InvalidKey { .. })), "{key}");
             assert!(matches!(b.create(key, Bytes::new()).await, WriteOutcome::Failed(_)), "{key}");
         }
+    }
+}
+
+#[tokio::test]
+async fn a_directory_that_others_removed_and_made_again_is_followed() {
+    let dir = tempfile::tempdir().unwrap();
+    let open = || Bucket::local_with(dir.path(), LocalOptions::default().sync(Sync::Never)).unwrap();
+    let (one, two) = (open(), open());
+    for round in 0..3 {
+        // `one` holds d/e open; `two` removes it, and makes it again under the same name.
+        assert!(one.create("d/e/x", text("x")).await.is_done());
+        open().delete("d/e/x").await.unwrap();
+        assert!(!dir.path().join("objects/d").exists());
+        let made = two.create("d/e/y", text("y")).await.done().unwrap();
+        match round {
+            0 => assert!(one.update("d/e/y", text("z"), &made).await.is_done()),
+            1 => drop(one.put("d/e/y", text("z")).await.unwrap()),
+            _ => assert!(one.create("d/e/y", text("z")).await.is_refused()),
+        }
+        one.delete("d/e/y").await.unwrap();
+        assert!(two.get("d/e/y").await.unwrap().is_none());
+        open().delete("d/e/y").await.unwrap();
     }
 }

@@ -19,8 +19,9 @@ pub enum Sync {
 /// The disk below one bucket.
 pub(super) struct Disk {
     sync: Sync,
-    /// The first flush that failed. The kernel reports such a failure once and then forgets the pages, so a second flush that
-    /// succeeds proves nothing: from here on, every operation fails.
+    /// The first directory that could not be flushed. The kernel reports such a failure once, so a second flush that succeeds
+    /// proves nothing about the entries made before: from here on, every operation fails, reading included, so that nobody
+    /// takes an object that is merely visible for a durable one.
     failure: OnceLock<String>,
 }
 
@@ -34,29 +35,21 @@ impl Disk {
         self.failure.get().map(String::as_str)
     }
 
-    /// Makes a file's content durable.
+    /// Makes a new file's content durable. The file has no name yet: after a failure it is abandoned and nothing is lost.
     pub(super) fn sync_file(&self, file: impl AsFd) -> Result<(), Errno> {
         match self.sync {
-            Sync::Durable => self.note(fdatasync(file)),
+            Sync::Durable => fdatasync(file),
             Sync::Never => Ok(()),
         }
     }
 
     /// Makes the entries of a directory durable.
     pub(super) fn sync_dir(&self, dir: impl AsFd) -> Result<(), Errno> {
-        match self.sync {
-            Sync::Durable => self.note(fsync(dir)),
-            Sync::Never => Ok(()),
+        if self.sync == Sync::Never {
+            return Ok(());
         }
-    }
-
-    fn note(&self, result: Result<(), Errno>) -> Result<(), Errno> {
-        if let Err(error) = result {
-            // A full disk or quota is reported before any page is lost; the write is abandoned as a whole.
-            if error != Errno::NOSPC && error != Errno::DQUOT {
-                let _ = self.failure.set(error.to_string());
-            }
-        }
-        result
+        fsync(dir).inspect_err(|error| {
+            let _ = self.failure.set(error.to_string());
+        })
     }
 }

@@ -49,7 +49,11 @@ fn collect(dir: &Path, head: &str, found: &mut Vec<Child>) -> io::Result<()> {
                 let Some(name) = path::decode(&format!("{head}{part}")) else { continue };
                 match entry.metadata() {
                     // A file shorter than a trailer is damaged: listed all the same, so that reading it says so.
-                    Ok(meta) => found.push(Child { name, path, size: Some(meta.len().saturating_sub(TRAILER as u64)) }),
+                    Ok(meta) => found.push(Child {
+                        name,
+                        path,
+                        size: Some(meta.len().saturating_sub(TRAILER as u64)),
+                    }),
                     Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                     Err(error) => return Err(error),
                 }
@@ -60,7 +64,12 @@ fn collect(dir: &Path, head: &str, found: &mut Vec<Child>) -> io::Result<()> {
 }
 
 /// The objects below `prefix` after `after`, at most `limit`.
-pub(super) fn list(objects: &Path, prefix: &str, after: Option<&str>, limit: usize) -> io::Result<Vec<Listed>> {
+pub(super) fn list(
+    objects: &Path,
+    prefix: &str,
+    after: Option<&str>,
+    limit: usize,
+) -> io::Result<Vec<Listed>> {
     let mut found = Vec::new();
     let stem = if prefix.is_empty() { String::new() } else { format!("{prefix}/") };
     walk(&objects.join(path::dir_of(prefix)), &stem, after.unwrap_or(""), limit, &mut found)?;
@@ -77,7 +86,9 @@ fn walk(dir: &Path, stem: &str, after: &str, limit: usize, found: &mut Vec<Liste
             Some(size) if key.as_str() > after => found.push(Listed { key, size }),
             Some(_) => {}
             // Everything in it starts with `key`, so it all lies on one side of `after` unless `after` is in there too.
-            None if key.as_str() > after || after.starts_with(&key) => walk(&child.path, &key, after, limit, found)?,
+            None if key.as_str() > after || after.starts_with(&key) => {
+                walk(&child.path, &key, after, limit, found)?
+            }
             None => {}
         }
     }
@@ -110,7 +121,9 @@ fn holds_object(dir: &Path) -> io::Result<bool> {
         let Ok(name) = entry.file_name().into_string() else { continue };
         let found = match path::entry(&name) {
             Entry::File(_) => true,
-            Entry::Dir(_) | Entry::Continued(_) => entry.file_type()?.is_dir() && holds_object(&entry.path())?,
+            Entry::Dir(_) | Entry::Continued(_) => {
+                entry.file_type()?.is_dir() && holds_object(&entry.path())?
+            }
         };
         if found {
             return Ok(true);

@@ -69,7 +69,8 @@ impl Trailer {
         let fields = text.strip_prefix(MAGIC).and_then(|t| t.strip_suffix('\n')).ok_or(FOREIGN)?;
         let mut fields = fields.split(' ');
         let mut field = |width: usize| {
-            let field = fields.next().filter(|f| f.len() == width && f.bytes().all(|b| b.is_ascii_hexdigit()));
+            let field =
+                fields.next().filter(|f| f.len() == width && f.bytes().all(|b| b.is_ascii_hexdigit()));
             field.and_then(|f| u128::from_str_radix(f, 16).ok()).ok_or(FOREIGN)
         };
         let (nonce, size, checksum) = (Nonce(field(32)?), field(16)? as u64, field(16)? as u64);

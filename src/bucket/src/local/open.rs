@@ -17,6 +17,9 @@ const MARKER_TEXT: &str = "celld bucket directory, layout 1\n";
 /// What a marker is called until it is complete.
 const NEW_MARKER: &str = ".celld-bucket.";
 
+/// How often the marker is looked for: once more than it can be made by ourselves or others.
+const TRIES: usize = 3;
+
 /// The parts of an opened bucket directory.
 pub(super) struct Opened {
     pub(super) locks: OwnedFd,
@@ -48,11 +51,10 @@ pub(super) fn open(root: &Path, sync: Sync) -> Result<Opened, BucketError> {
         Err(error) => return Err(io_error(root, root, error)),
     }
     recognise(root, sync)?;
-    let mut made = false;
     for name in ["locks", "tmp", "objects"] {
         let path = root.join(name);
         match fs::create_dir(&path) {
-            Ok(()) => made = true,
+            Ok(()) => {}
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(io_error(root, path, error)),
         }
@@ -64,9 +66,8 @@ pub(super) fn open(root: &Path, sync: Sync) -> Result<Opened, BucketError> {
         .write(true)
         .open(&lock_path)
         .map_err(fail(&lock_path))?;
-    if made {
-        sync_dir(root, sync).map_err(fail(root))?;
-    }
+    // Also when all was there: another process may have made it a moment ago.
+    sync_dir(root, sync).map_err(fail(root))?;
     // Whoever gets the lock exclusively is alone: what lies in tmp/ was left by processes that are gone.
     match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => empty(&root.join("tmp")).map_err(fail(&root.join("tmp")))?,
@@ -94,7 +95,8 @@ pub(super) fn lock_retrying(file: &File, how: FlockOperation) -> Result<(), Errn
 
 fn make_root(root: &Path, sync: Sync) -> Result<(), BucketError> {
     // Each new directory is an entry of its parent, which has to last as long as what will be below it.
-    let missing: Vec<&Path> = root.ancestors().take_while(|p| !p.as_os_str().is_empty() && !p.exists()).collect();
+    let missing: Vec<&Path> =
+        root.ancestors().take_while(|p| !p.as_os_str().is_empty() && !p.exists()).collect();
     for path in missing.into_iter().rev() {
         match fs::create_dir(path) {
             Ok(()) => {}
@@ -110,11 +112,14 @@ fn make_root(root: &Path, sync: Sync) -> Result<(), BucketError> {
 /// Checks the marker; makes it in an empty directory.
 fn recognise(root: &Path, sync: Sync) -> Result<(), BucketError> {
     let marker = root.join(MARKER);
-    loop {
+    for _ in 0..TRIES {
         match fs::read(&marker) {
             Ok(text) if text == MARKER_TEXT.as_bytes() => return Ok(()),
             Ok(text) if text.starts_with(b"celld bucket directory, layout ") => {
-                return Err(foreign(root, "another version of celld made it, with a layout unknown to this one"));
+                return Err(foreign(
+                    root,
+                    "another version of celld made it, with a layout unknown to this one",
+                ));
             }
             Ok(_) => return Err(foreign(root, format!("its file {MARKER} is damaged"))),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -129,11 +134,15 @@ fn recognise(root: &Path, sync: Sync) -> Result<(), BucketError> {
                     break;
                 }
                 let name = name.to_string_lossy();
-                return Err(foreign(root, format!("it holds {name:?} and no file {MARKER}, so celld did not make it")));
+                return Err(foreign(
+                    root,
+                    format!("it holds {name:?} and no file {MARKER}, so celld did not make it"),
+                ));
             }
         }
         make_marker(root, &marker, sync)?;
     }
+    Err(foreign(root, format!("its file {MARKER} cannot be read")))
 }
 
 fn make_marker(root: &Path, marker: &Path, sync: Sync) -> Result<(), BucketError> {

@@ -34,7 +34,9 @@ fn encode(segment: &str) -> String {
     for (i, byte) in segment.bytes().enumerate() {
         match byte {
             b'.' if i == 0 => out.push_str("%2E"),
-            b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' | b'.' | b'-' | b'_' | b'$' | b'=' | b',' => out.push(byte.into()),
+            b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' | b'.' | b'-' | b'_' | b'$' | b'=' | b',' => {
+                out.push(byte.into())
+            }
             _ => out.push_str(&format!("%{byte:02X}")),
         }
     }
@@ -112,7 +114,9 @@ mod tests {
 
     #[test]
     fn no_key_leaves_its_directory_or_meets_another_one() {
-        let keys = ["a", "a/b", "a@", "a@/b", "a+", "a+/b", "a%40", ".a", "é", "A", "a b", "..a/x", "a\\b", "a.", "~"];
+        let keys = [
+            "a", "a/b", "a@", "a@/b", "a+", "a+/b", "a%40", ".a", "é", "A", "a b", "..a/x", "a\\b", "a.", "~",
+        ];
         let mut seen = std::collections::HashSet::new();
         for key in keys {
             let Place { dir, file } = place(key);

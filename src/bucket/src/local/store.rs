@@ -28,11 +28,11 @@ use tokio::sync::Semaphore;
 use super::LocalOptions;
 use super::dirs::Dirs;
 use super::disk::Disk;
+use super::list;
 use super::object::{Nonce, TRAILER, Trailer};
 use super::open::{self, lock_retrying};
 use super::path::{self, Place};
 use super::staged::{Staged, Staging};
-use super::list;
 use crate::store::Store;
 use crate::{At, BucketError, Listed, Object, Suffix, Version, WriteOutcome};
 
@@ -99,7 +99,8 @@ impl LocalStore {
         key: &str,
         work: impl FnOnce(&Inner, &str) -> Result<T, Trouble> + Send + 'static,
     ) -> Result<T, Failure> {
-        let permit = self.slots.clone().acquire_owned().await.map_err(|_| Failure::NotRun(self.gone(verb, key)))?;
+        let permit =
+            self.slots.clone().acquire_owned().await.map_err(|_| Failure::NotRun(self.gone(verb, key)))?;
         let (inner, owned) = (self.inner.clone(), key.to_owned());
         let task = tokio::task::spawn_blocking(move || {
             let _permit = permit;
@@ -211,7 +212,10 @@ impl Inner {
         let Some((file, trailer, size)) = self.open_object(&place)? else { return Ok(None) };
         let bytes = self.read_at(&place, &file, 0..size)?;
         if !trailer.matches(&bytes) {
-            return Err(Trouble::Damaged(self.path(&place), "its content does not match its checksum".into()));
+            return Err(Trouble::Damaged(
+                self.path(&place),
+                "its content does not match its checksum".into(),
+            ));
         }
         Ok(Some(Object { bytes, version: Version::from_tag(&trailer.nonce.text()) }))
     }
@@ -254,7 +258,7 @@ impl Inner {
             match file.link(&dir, &place.file) {
                 Ok(()) => return Ok(self.written(&place, &dir, *nonce)),
                 Err(Errno::EXIST) => return self.refuse(&place, &dir),
-                // The directory was empty and somebody removed it.
+                // The directory was empty, and somebody removed it.
                 Err(Errno::NOENT) => self.dirs.forget_above(&place.dir),
                 Err(error) => return Err(failed(error.into())),
             }
@@ -266,28 +270,28 @@ impl Inner {
         let place = path::place(key);
         let _lock = self.lock(key)?;
         let Some((_, trailer, _)) = self.open_object(&place)? else { return Ok(Written::Refused) };
-        let failed = |error: io::Error| self.io(&place, error);
-        // The object exists and nobody can remove it now, so its directory stays.
-        let dir = self.dirs.made(&place.dir).map_err(failed)?;
         if version.e_tag.as_deref() != Some(trailer.nonce.text().as_str()) {
+            let dir = self.dirs.made(&place.dir).map_err(|error| self.io(&place, error))?;
             return self.refuse(&place, &dir);
         }
-        let nonce = Nonce::random().map_err(failed)?;
-        let mut staged = self.staging.for_replace(body, nonce).map_err(failed)?;
-        staged.replace(&dir, &place.file).map_err(|error| failed(error.into()))?;
-        Ok(self.written(&place, &dir, nonce))
+        self.replace(&place, body)
     }
 
     fn put(&self, key: &str, body: &[u8]) -> Result<Written, Trouble> {
-        let place = path::place(key);
-        let failed = |error: io::Error| self.io(&place, error);
         let _lock = self.lock(key)?;
+        self.replace(&path::place(key), body)
+    }
+
+    /// Writes the object whatever is there. The caller holds its lock.
+    fn replace(&self, place: &Place, body: &[u8]) -> Result<Written, Trouble> {
+        let failed = |error: io::Error| self.io(place, error);
         let nonce = Nonce::random().map_err(failed)?;
         let mut staged = self.staging.for_replace(body, nonce).map_err(failed)?;
         for _ in 0..TRIES {
             let dir = self.dirs.made(&place.dir).map_err(failed)?;
             match staged.replace(&dir, &place.file) {
-                Ok(()) => return Ok(self.written(&place, &dir, nonce)),
+                Ok(()) => return Ok(self.written(place, &dir, nonce)),
+                // The directory that we hold open has been removed, and perhaps made again.
                 Err(Errno::NOENT) => self.dirs.forget_above(&place.dir),
                 Err(error) => return Err(failed(error.into())),
             }
@@ -299,19 +303,15 @@ impl Inner {
         let place = path::place(key);
         let failed = |error: io::Error| self.io(&place, error);
         let _lock = self.lock(key)?;
-        let kept = self.dirs.kept(&place.dir);
-        let in_use = kept.is_some();
-        let dir = match kept {
-            Some(dir) => Some(dir),
-            None => self.dirs.existing(&place.dir).map_err(failed)?,
-        };
-        let Some(dir) = dir else { return Ok(()) };
+        // By its path: a directory that we hold open may have been removed and made again.
+        let Some(dir) = self.dirs.existing(&place.dir).map_err(failed)? else { return Ok(()) };
         match unlinkat(&dir, place.file.as_str(), AtFlags::empty()) {
             Ok(()) => self.disk.sync_dir(&dir).map_err(|error| failed(error.into()))?,
             Err(Errno::NOENT) => {}
             Err(error) => return Err(failed(error.into())),
         }
-        if !in_use {
+        // A directory in which this process creates objects will be needed again.
+        if self.dirs.kept(&place.dir).is_none() {
             self.prune(&place.dir);
         }
         Ok(())
@@ -346,7 +346,8 @@ impl Inner {
     /// Excludes other changes of this object, in this process and in every other. Waits as long as one of them takes.
     fn lock(&self, key: &str) -> Result<File, Trouble> {
         let name = format!("{:02x}", hash(key) % LOCKS);
-        let failed = |error: Errno| Trouble::Io(self.objects.with_file_name("locks").join(&name), error.into());
+        let failed =
+            |error: Errno| Trouble::Io(self.objects.with_file_name("locks").join(&name), error.into());
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::CLOEXEC;
         let file = openat(&self.locks, name.as_str(), flags, Mode::from_raw_mode(0o666)).map_err(failed)?;
         let file = File::from(file);
@@ -357,7 +358,8 @@ impl Inner {
 
 /// FNV-1a: the same in every process and every build, which the standard library's hash does not promise.
 fn hash(key: &str) -> u64 {
-    key.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+    key.bytes()
+        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
 #[async_trait]
@@ -391,7 +393,9 @@ impl Store for LocalStore {
         match self.run("write", key, move |inner, key| inner.put(key, &bytes)).await? {
             Written::Done(nonce) => Ok(Version::from_tag(&nonce.text())),
             Written::Unknown(trouble) => Err(self.inner.error("write", key, trouble)),
-            Written::Refused => Err(BucketError::Other { at: self.inner.at("write", key), detail: "refused".into() }),
+            Written::Refused => {
+                Err(BucketError::Other { at: self.inner.at("write", key), detail: "refused".into() })
+            }
         }
     }
 
@@ -399,7 +403,12 @@ impl Store for LocalStore {
         Ok(self.run("delete", key, |inner, key| inner.delete(key)).await?)
     }
 
-    async fn list(&self, prefix: &str, after: Option<&str>, limit: usize) -> Result<Vec<Listed>, BucketError> {
+    async fn list(
+        &self,
+        prefix: &str,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<Listed>, BucketError> {
         let after = after.map(str::to_owned);
         let list = move |inner: &Inner, prefix: &str| {
             list::list(&inner.objects, prefix, after.as_deref(), limit)

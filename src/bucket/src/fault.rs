@@ -1,0 +1,221 @@
+//! A bucket that misbehaves as real ones do, for tests. Seeded: the same seed and the same sequence of calls give the same
+//! faults (calls made at the same time are numbered in the order in which they arrive).
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use parking_lot::Mutex;
+
+use crate::store::Store;
+use crate::{At, Bucket, BucketError, Listed, Object, Suffix, Version, WriteOutcome};
+
+/// Which faults, and how often: probabilities from 0 to 1, each for one call. The default has none.
+#[derive(Debug, Clone, Default)]
+pub struct Faults {
+    /// The first number of the random sequence.
+    pub seed: u64,
+    /// Every call takes at least this long …
+    pub latency: Duration,
+    /// … and up to this much longer, which lets calls that were started in one order finish in another.
+    pub jitter: Duration,
+    /// The call fails with a lost connection and has had no effect.
+    pub lost_request: f64,
+    /// The call has had its effect and its answer is lost.
+    pub lost_response: f64,
+    /// The answer to a write is lost and the write is carried out only later, after other calls (`late_by`).
+    pub late: f64,
+    /// How much later.
+    pub late_by: Duration,
+    /// The store asks to slow down; no effect.
+    pub throttled: f64,
+}
+
+/// What happens to one call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    Good,
+    LostRequest,
+    LostResponse,
+    Late,
+    Throttled,
+}
+
+struct FaultStore {
+    inner: Arc<dyn Store>,
+    faults: Faults,
+    random: Mutex<u64>,
+}
+
+impl Bucket {
+    /// This bucket behind faults. The bucket itself stays as it is, for looking at what was really written.
+    pub fn with_faults(&self, faults: Faults) -> Bucket {
+        let random = Mutex::new(faults.seed);
+        Bucket(Arc::new(FaultStore { inner: self.0.clone(), faults, random }))
+    }
+}
+
+/// SplitMix64.
+fn next(state: &mut u64) -> u64 {
+    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mut z = *state;
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+/// A number from 0 up to but not including 1.
+fn unit(state: &mut u64) -> f64 {
+    (next(state) >> 11) as f64 / (1u64 << 53) as f64
+}
+
+impl FaultStore {
+    /// Draws a call's fate and lets its time pass. Every call draws the same number of numbers.
+    async fn fate(&self) -> Fate {
+        let (chance, delay) = {
+            let mut state = self.random.lock();
+            (unit(&mut state), unit(&mut state))
+        };
+        let delay = self.faults.latency + self.faults.jitter.mul_f64(delay);
+        if !delay.is_zero() {
+            tokio::time::sleep(delay).await;
+        }
+        let mut bound = 0.0;
+        for (fate, probability) in [
+            (Fate::LostRequest, self.faults.lost_request),
+            (Fate::LostResponse, self.faults.lost_response),
+            (Fate::Late, self.faults.late),
+            (Fate::Throttled, self.faults.throttled),
+        ] {
+            bound += probability;
+            if chance < bound {
+                return fate;
+            }
+        }
+        Fate::Good
+    }
+
+    fn at(&self, verb: &'static str, key: &str) -> At {
+        At { verb, key: key.into(), bucket: self.inner.name().clone() }
+    }
+
+    fn lost(&self, verb: &'static str, key: &str) -> BucketError {
+        BucketError::Unavailable { at: self.at(verb, key), detail: "injected: no answer".into() }
+    }
+
+    fn throttled(&self, verb: &'static str, key: &str) -> BucketError {
+        BucketError::Throttled { at: self.at(verb, key), detail: "injected: 503".into() }
+    }
+
+    /// A call that only reads: an answer that is lost is as good as a request that is.
+    async fn read<T>(
+        &self,
+        verb: &'static str,
+        key: &str,
+        call: impl Future<Output = Result<T, BucketError>>,
+    ) -> Result<T, BucketError> {
+        match self.fate().await {
+            Fate::Good => call.await,
+            Fate::Throttled => Err(self.throttled(verb, key)),
+            _ => Err(self.lost(verb, key)),
+        }
+    }
+
+    /// `call` is what the write does; it may outlive this call.
+    async fn write(
+        &self,
+        verb: &'static str,
+        key: &str,
+        call: impl Future<Output = WriteOutcome> + Send + 'static,
+    ) -> WriteOutcome {
+        match self.fate().await {
+            Fate::Good => call.await,
+            Fate::LostRequest => WriteOutcome::Unknown(self.lost(verb, key)),
+            Fate::LostResponse => match call.await {
+                // A failure that the store did not even try leaves no doubt, whoever hears of it.
+                WriteOutcome::Failed(error) => WriteOutcome::Failed(error),
+                _ => WriteOutcome::Unknown(self.lost(verb, key)),
+            },
+            Fate::Late => {
+                let late_by = self.faults.late_by;
+                tokio::spawn(async move {
+                    tokio::time::sleep(late_by).await;
+                    call.await
+                });
+                WriteOutcome::Unknown(self.lost(verb, key))
+            }
+            Fate::Throttled => WriteOutcome::Failed(self.throttled(verb, key)),
+        }
+    }
+}
+
+#[async_trait]
+impl Store for FaultStore {
+    fn name(&self) -> &Arc<str> {
+        self.inner.name()
+    }
+
+    async fn get(&self, key: &str) -> Result<Option<Object>, BucketError> {
+        self.read("read", key, self.inner.get(key)).await
+    }
+
+    async fn get_range(&self, key: &str, range: Range<u64>) -> Result<Option<Bytes>, BucketError> {
+        self.read("read", key, self.inner.get_range(key, range)).await
+    }
+
+    async fn get_suffix(&self, key: &str, n: u64) -> Result<Option<Suffix>, BucketError> {
+        self.read("read", key, self.inner.get_suffix(key, n)).await
+    }
+
+    async fn create(&self, key: &str, bytes: Bytes) -> WriteOutcome {
+        let (inner, owned) = (self.inner.clone(), key.to_owned());
+        self.write("create", key, async move { inner.create(&owned, bytes).await }).await
+    }
+
+    async fn update(&self, key: &str, bytes: Bytes, version: &Version) -> WriteOutcome {
+        let (inner, owned, version) = (self.inner.clone(), key.to_owned(), version.clone());
+        self.write("update", key, async move { inner.update(&owned, bytes, &version).await }).await
+    }
+
+    async fn put(&self, key: &str, bytes: Bytes) -> Result<Version, BucketError> {
+        let (inner, owned) = (self.inner.clone(), key.to_owned());
+        let call = async move {
+            match inner.put(&owned, bytes).await {
+                Ok(version) => WriteOutcome::Done(version),
+                Err(error) => WriteOutcome::Failed(error),
+            }
+        };
+        match self.write("write", key, call).await {
+            WriteOutcome::Done(version) => Ok(version),
+            WriteOutcome::Unknown(error) | WriteOutcome::Failed(error) => Err(error),
+            WriteOutcome::Refused => Err(self.lost("write", key)),
+        }
+    }
+
+    async fn delete(&self, key: &str) -> Result<(), BucketError> {
+        match self.fate().await {
+            Fate::Good => self.inner.delete(key).await,
+            Fate::LostRequest => Err(self.lost("delete", key)),
+            Fate::Throttled => Err(self.throttled("delete", key)),
+            Fate::LostResponse | Fate::Late => {
+                self.inner.delete(key).await?;
+                Err(self.lost("delete", key))
+            }
+        }
+    }
+
+    async fn list(
+        &self,
+        prefix: &str,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<Listed>, BucketError> {
+        self.read("list", prefix, self.inner.list(prefix, after, limit)).await
+    }
+
+    async fn list_dirs(&self, prefix: &str) -> Result<Vec<String>, BucketError> {
+        self.read("list", prefix, self.inner.list_dirs(prefix)).await
+    }
+}
