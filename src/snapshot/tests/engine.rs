@@ -267,7 +267,8 @@ fn start_cost() {
             for _ in 0..40 {
                 let begin = std::time::Instant::now();
                 let options = IsolateOptions::new(modules.clone(), sink.clone());
-                let mut isolate = Isolate::start(&SNAPSHOT, options).expect("starts");
+                let isolate = harness::block_on(async { Isolate::start(&SNAPSHOT, options) });
+                let mut isolate = isolate.expect("starts");
                 harness::block_on(isolate.load_main()).expect("loads");
                 times.push(begin.elapsed());
                 started.push(isolate);

@@ -22,8 +22,14 @@ ObjectDefineProperty(globalThis, "console", {
   configurable: true,
 });
 
-// Called once by `Isolate::boot` in isolate.rs. Returns the functions by which Rust starts events, an
-// object that celld_events leaves in `internals`.
+// Loads the script's main module. Of the ways to load a module this is the one that tells its caller what
+// the module threw; the others make an unhandled rejection of it.
+function importMain(url) {
+  return import(url);
+}
+
+// Called once by `boot` in isolate.rs. `hooks` are the functions by which Rust starts events, which
+// celld_events leaves in `internals`.
 internals.celldBoot = function boot({ compatibilityFlags }) {
   delete internals.celldBoot;
   installReporting();
@@ -44,5 +50,5 @@ internals.celldBoot = function boot({ compatibilityFlags }) {
   delete globalThis.Deno;
   delete globalThis.__bootstrap;
   delete globalThis.bootstrap;
-  return internals.celldEvents ?? {};
+  return { importMain, hooks: internals.celldEvents ?? {} };
 };

@@ -9,7 +9,7 @@ use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use deno_core::error::CoreError;
+use deno_core::error::{CoreError, CoreErrorKind};
 use deno_core::{JsRuntime, PollEventLoopOptions, RuntimeOptions, v8};
 use serde::Serialize;
 
@@ -85,6 +85,14 @@ pub struct Isolate {
     runtime: ManuallyDrop<JsRuntime>,
     raw: RawIsolate,
     modules: Arc<Modules>,
+    booted: Booted,
+}
+
+/// What the bootstrap hands out.
+struct Booted {
+    /// Imports the module of a URL.
+    import_main: v8::Global<v8::Function>,
+    /// See [`Isolate::hooks`].
     hooks: v8::Global<v8::Object>,
 }
 
@@ -113,15 +121,15 @@ impl Isolate {
         state.borrow_mut().put(Console { sink: console, mapper });
         guard_heap(&mut runtime);
         // Until here an error drops a runtime whose isolate is entered, as V8 wants it.
-        let hooks = boot(&mut runtime, &modules)?;
+        let booted = boot(&mut runtime, &modules)?;
         let raw = RawIsolate::of(&mut runtime);
         raw.exit();
-        Ok(Isolate { runtime: ManuallyDrop::new(runtime), raw, modules, hooks })
+        Ok(Isolate { runtime: ManuallyDrop::new(runtime), raw, modules, booted })
     }
 
     /// The object with the functions of `js/events` that start events; empty without that extension.
     pub fn hooks(&self) -> &v8::Global<v8::Object> {
-        &self.hooks
+        &self.booted.hooks
     }
 
     /// Enters the isolate until the guard is dropped. Guards of several isolates must be dropped in the
@@ -140,14 +148,22 @@ impl Isolate {
     ///
     /// Top-level `await` is driven to its end; the caller sets a deadline by dropping the future.
     pub async fn load_main(&mut self) -> Result<v8::Global<v8::Object>, IsolateError> {
-        let main = self.modules.main().clone();
         let raw = self.raw;
         let runtime = &mut self.runtime;
+        let (import_main, main) = (&self.booted.import_main, self.modules.main().as_str());
         let load = async move {
-            let id = runtime.load_main_es_module(&main).await?;
-            let evaluated = pin!(runtime.mod_evaluate(id));
-            runtime.with_event_loop_promise(evaluated, PollEventLoopOptions::default()).await?;
-            runtime.get_module_namespace(id)
+            let url = {
+                deno_core::scope!(scope, runtime);
+                let url = v8::String::new(scope, main).unwrap_or_else(|| v8::String::empty(scope));
+                v8::Global::new(scope, v8::Local::<v8::Value>::from(url))
+            };
+            let imported = pin!(runtime.call_with_args(import_main, &[url]));
+            let namespace =
+                runtime.with_event_loop_promise(imported, PollEventLoopOptions::default()).await?;
+            deno_core::scope!(scope, runtime);
+            let namespace = v8::Local::<v8::Object>::try_from(v8::Local::new(scope, namespace));
+            let no_namespace = |_| CoreError::from(CoreErrorKind::MissingFromModuleMap(main.to_owned()));
+            namespace.map(|object| v8::Global::new(scope, object)).map_err(no_namespace)
         };
         let namespace: Result<_, CoreError> = raw.entered_while_polled(load).await;
         namespace.map_err(|error| IsolateError::Script(Box::new(UserError::from_core(&error))))
@@ -170,18 +186,26 @@ fn guard_heap(runtime: &mut JsRuntime) {
 }
 
 /// The part of the bootstrap that depends on the deployment; it also removes what only the bootstrap may
-/// see, and from then on code comes from modules only. Returns the hooks.
-fn boot(runtime: &mut JsRuntime, modules: &Modules) -> Result<v8::Global<v8::Object>, IsolateError> {
+/// see, and from then on code comes from modules only.
+fn boot(runtime: &mut JsRuntime, modules: &Modules) -> Result<Booted, IsolateError> {
     let boot_error = |error: &dyn std::fmt::Display| IsolateError::Boot(error.to_string());
     let options = BootOptions { compatibility_flags: &modules.script().compatibility_flags };
     let options = serde_json::to_string(&options).map_err(|error| boot_error(&error))?;
     let script = format!("__bootstrap.internals.celldBoot({options})");
-    let hooks =
+    let result =
         runtime.execute_script("ext:celld_platform/boot", script).map_err(|error| boot_error(&error))?;
     deno_core::scope!(scope, runtime);
     scope.get_current_context().set_allow_generation_from_strings(false);
-    let hooks = v8::Local::<v8::Object>::try_from(v8::Local::new(scope, hooks));
-    hooks.map(|hooks| v8::Global::new(scope, hooks)).map_err(|error| boot_error(&error))
+    let result = v8::Local::<v8::Object>::try_from(v8::Local::new(scope, result));
+    let result = result.map_err(|error| boot_error(&error))?;
+    let mut get = |name: &str| {
+        let key = v8::String::new(scope, name).unwrap_or_else(|| v8::String::empty(scope));
+        result.get(scope, key.into()).ok_or_else(|| boot_error(&format!("it returned no {name}")))
+    };
+    let (import_main, hooks) = (get("importMain")?, get("hooks")?);
+    let import_main = v8::Local::<v8::Function>::try_from(import_main).map_err(|error| boot_error(&error))?;
+    let hooks = v8::Local::<v8::Object>::try_from(hooks).map_err(|error| boot_error(&error))?;
+    Ok(Booted { import_main: v8::Global::new(scope, import_main), hooks: v8::Global::new(scope, hooks) })
 }
 
 impl Drop for Isolate {
