@@ -30,12 +30,15 @@ pub enum DotenvError {
     },
 }
 
-/// The variables of `.dev.vars`, or of `.dev.vars.ENV` in its place when that exists; and the file they came
-/// from. Neither file: no variables.
-pub(crate) fn load(
-    directory: &Path,
-    env: Option<&str>,
-) -> Result<Option<(PathBuf, IndexMap<String, String>)>, DotenvError> {
+/// The variables of one file.
+#[derive(Debug)]
+pub(crate) struct DevVars {
+    pub file: PathBuf,
+    pub vars: IndexMap<String, String>,
+}
+
+/// The variables of `.dev.vars`, or of `.dev.vars.ENV` in its place when that exists; `None` without either.
+pub(crate) fn load(directory: &Path, env: Option<&str>) -> Result<Option<DevVars>, DotenvError> {
     let names = env.map(|env| format!(".dev.vars.{env}")).into_iter().chain([".dev.vars".to_owned()]);
     for path in names.map(|name| directory.join(name)) {
         match std::fs::read_to_string(&path) {
@@ -45,7 +48,7 @@ pub(crate) fn load(
                     line,
                     message,
                 })?;
-                return Ok(Some((path, vars)));
+                return Ok(Some(DevVars { file: path, vars }));
             }
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
             Err(source) => return Err(DotenvError::Read { path, source }),

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::config::{self, Config, ConfigError, Diagnostic, Purpose};
-use crate::dotenv;
+use crate::dotenv::{self, DevVars};
 
 /// A Wrangler project whose configuration was read and checked.
 #[derive(Debug, Clone)]
@@ -35,7 +35,7 @@ impl Project {
         let (mut config, notes) = config::load(&config_file, env, purpose, &today())?;
         let mut dev_vars_file = None;
         if purpose == Purpose::Dev
-            && let Some((file, vars)) = dotenv::load(&root, env)?
+            && let Some(DevVars { file, vars }) = dotenv::load(&root, env)?
         {
             config.vars.extend(vars.into_iter().map(|(name, value)| (name, value.into())));
             dev_vars_file = Some(file);

@@ -99,10 +99,10 @@ pub async fn bundle(project: &Project, options: &BundleOptions) -> Result<Bundle
     Ok(bundle)
 }
 
-/// A binding to a class that the entry point does not export fails now, not at the first request.
+/// A binding to a class that the entry point does not export fails now, not at the first request. Classes that
+/// come through `export *` from a module outside the bundle do not count, as in Wrangler.
 fn check_classes(project: &Project, bundle: &Bundle) -> Result<(), BundleError> {
     let Some(exports) = &bundle.exports else { return Ok(()) };
-    // `export * from` an external module may export anything.
     let missing = project.config.durable_objects.iter().find(|binding| !exports.contains(&binding.class));
     match missing {
         Some(binding) => Err(BundleError::ClassNotExported {

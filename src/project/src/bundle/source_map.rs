@@ -49,12 +49,10 @@ pub(super) fn normalize(path: &Path) -> PathBuf {
 
 /// `path` as seen from `root`, `/`-separated.
 fn relative(path: &Path, root: &Path) -> String {
-    let mut ups = 0;
-    for ancestor in root.ancestors() {
+    for (ups, ancestor) in root.ancestors().enumerate() {
         if let Ok(below) = path.strip_prefix(ancestor) {
             return format!("{}{}", "../".repeat(ups), below.display());
         }
-        ups += 1;
     }
     path.display().to_string()
 }
