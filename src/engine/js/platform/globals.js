@@ -25,7 +25,13 @@ const { DOMException } = load("ext:deno_web/01_dom_exception.js");
 const url = load("ext:deno_web/00_url.js");
 const { URLPattern } = load("ext:deno_web/01_urlpattern.js");
 const event = load("ext:deno_web/02_event.js");
-const timers = load("ext:deno_web/02_timers.js");
+// Called as plain functions: they refuse to be methods of anything but the global.
+const {
+  clearInterval,
+  clearTimeout,
+  setInterval: startInterval,
+  setTimeout: startTimeout,
+} = load("ext:deno_web/02_timers.js");
 const abort = load("ext:deno_web/03_abort_signal.js");
 const base64 = load("ext:deno_web/05_base64.js");
 const streams = load("ext:deno_web/06_streams.js");
@@ -145,17 +151,17 @@ class Scheduler {
   wait(delay, options = undefined) {
     const signal = options?.signal;
     if (signal === undefined || signal === null) {
-      return new Promise((resolve) => timers.setTimeout(resolve, delay));
+      return new Promise((resolve) => startTimeout(resolve, delay));
     }
     if (signal.aborted) {
       return PromiseReject(signal.reason);
     }
     return new Promise((resolve, reject) => {
       const onAbort = () => {
-        timers.clearTimeout(timer);
+        clearTimeout(timer);
         reject(signal.reason);
       };
-      const timer = timers.setTimeout(() => {
+      const timer = startTimeout(() => {
         signal.removeEventListener("abort", onAbort);
         resolve();
       }, delay);
@@ -208,21 +214,21 @@ function requireCallback(callback, name) {
 
 function setTimeout(callback, delay = 0, ...args) {
   requireCallback(callback, "setTimeout");
-  return timers.setTimeout(callback, delay, ...new SafeArrayIterator(args));
+  return startTimeout(callback, delay, ...new SafeArrayIterator(args));
 }
 
 function setInterval(callback, delay = 0, ...args) {
   requireCallback(callback, "setInterval");
-  return timers.setInterval(callback, delay, ...new SafeArrayIterator(args));
+  return startInterval(callback, delay, ...new SafeArrayIterator(args));
 }
 
 function setImmediate(callback, ...args) {
   requireCallback(callback, "setImmediate");
-  return timers.setTimeout(callback, 0, ...new SafeArrayIterator(args));
+  return startTimeout(callback, 0, ...new SafeArrayIterator(args));
 }
 
 function clearImmediate(id) {
-  timers.clearTimeout(id);
+  clearTimeout(id);
 }
 
 // Defines all globals that do not depend on the deployment.
@@ -288,8 +294,8 @@ function defineGlobals(target) {
     atob: base64.atob,
     btoa: base64.btoa,
     clearImmediate,
-    clearInterval: timers.clearInterval,
-    clearTimeout: timers.clearTimeout,
+    clearInterval,
+    clearTimeout,
     fetch,
     navigator: make(Navigator),
     performance: performance.performance,
