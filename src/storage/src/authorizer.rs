@@ -77,7 +77,8 @@ impl Authorizer {
             ffi::SQLITE_CREATE_VTABLE => !is_reserved(first) && allowed_module(second),
             // The new name is not a parameter of this action.
             ffi::SQLITE_ALTER_TABLE => !is_reserved(second) && !self.names_reserved.get(),
-            ffi::SQLITE_SELECT | ffi::SQLITE_RECURSIVE => true,
+            // ANALYZE and REINDEX without a name go over all tables.
+            ffi::SQLITE_SELECT | ffi::SQLITE_RECURSIVE | ffi::SQLITE_ANALYZE | ffi::SQLITE_REINDEX => true,
             // Everything else names an object first, and an index or trigger its table second. A column name in second
             // place (SQLITE_READ, SQLITE_UPDATE) is not restricted.
             ffi::SQLITE_READ | ffi::SQLITE_UPDATE => !is_reserved(first),

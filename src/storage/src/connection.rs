@@ -122,7 +122,10 @@ impl Connection {
         }
         // Everything else that the VFS needs is a default of this build (see `options`).
         self.run("PRAGMA journal_mode=MEMORY")?;
-        self.run(&format!("PRAGMA cache_size=-{}", limits.cache_kib))
+        self.run(&format!("PRAGMA cache_size=-{}", limits.cache_kib))?;
+        // Not needed again before the next open.
+        self.cache.clear();
+        Ok(())
     }
 
     /// Charges this cell for the SQLite memory used until the result is dropped.
@@ -215,17 +218,14 @@ impl Connection {
     /// Takes the compiled statement of exactly this text and the current author out of the cache.
     pub(crate) fn take_cached(&mut self, sql: &str) -> Option<Statement> {
         let author = self.authorizer.author.get();
-        let at = self
-            .cache
-            .iter()
-            .rposition(|statement| statement.author() == author && statement.sql() == sql.as_bytes())?;
+        let at = self.cache.iter().rposition(|statement| statement.is(sql, author))?;
         Some(self.cache.remove(at))
     }
 
     /// Resets a statement and keeps it for the next use of the same text.
     pub(crate) fn recycle(&mut self, mut statement: Statement) {
         statement.reset();
-        if self.cache_len == 0 || statement.sql().len() > MAX_CACHED_SQL {
+        if self.cache_len == 0 || statement.sql_len() > MAX_CACHED_SQL {
             return;
         }
         statement.clear_bindings();

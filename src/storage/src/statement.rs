@@ -15,6 +15,8 @@ pub(crate) struct Statement {
     /// On whose behalf it was compiled: the authorizer is asked then, so nobody else may run it.
     author: Author,
     is_pragma: bool,
+    /// Length of the SQL text in bytes.
+    sql_len: usize,
 }
 
 /// What one step produced.
@@ -28,11 +30,9 @@ impl Statement {
     /// # Safety
     /// `raw` is a live statement that nobody else finalizes.
     pub(crate) unsafe fn from_raw(raw: NonNull<ffi::sqlite3_stmt>, author: Author, is_pragma: bool) -> Self {
-        Self { raw, author, is_pragma }
-    }
-
-    pub(crate) fn author(&self) -> Author {
-        self.author
+        let mut this = Self { raw, author, is_pragma, sql_len: 0 };
+        this.sql_len = this.sql_text().count_bytes();
+        this
     }
 
     /// Runs to the next row or the end; the error is the extended result code.
@@ -159,12 +159,21 @@ impl Statement {
         unsafe { ffi::sqlite3_stmt_status(self.raw.as_ptr(), ffi::SQLITE_STMTSTATUS_FULLSCAN_STEP, 1) as u64 }
     }
 
-    /// The SQL text it was compiled from.
-    pub(crate) fn sql(&self) -> &[u8] {
+    /// True when it was compiled from exactly this text for this author.
+    pub(crate) fn is(&self, sql: &str, author: Author) -> bool {
+        self.author == author && self.sql_len == sql.len() && self.sql_text().to_bytes() == sql.as_bytes()
+    }
+
+    /// Length of the SQL text it was compiled from, in bytes.
+    pub(crate) fn sql_len(&self) -> usize {
+        self.sql_len
+    }
+
+    fn sql_text(&self) -> &CStr {
         // SAFETY: the statement is live and owns its NUL-terminated text.
         unsafe {
             let sql = ffi::sqlite3_sql(self.raw.as_ptr());
-            if sql.is_null() { &[] } else { CStr::from_ptr(sql).to_bytes() }
+            if sql.is_null() { c"" } else { CStr::from_ptr(sql) }
         }
     }
 }

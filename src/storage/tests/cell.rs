@@ -353,3 +353,49 @@ fn a_pragma_of_the_transaction_lasts_as_long_as_the_transaction() {
     assert!(db.commit().unwrap().is_some());
     assert!(query(&mut db, "INSERT INTO c VALUES (2)", &[]).is_err());
 }
+
+#[test]
+fn what_workerd_allows() {
+    let mut db = cell();
+    db.kv_put("a", b"1").unwrap();
+    for sql in [
+        "CREATE TABLE w(x, y)",
+        "CREATE INDEX wx ON w(x)",
+        "INSERT INTO w VALUES (1, 2)",
+        "ANALYZE",
+        "REINDEX",
+        "PRAGMA optimize",
+        "PRAGMA quick_check",
+        "PRAGMA table_list",
+        "PRAGMA table_info(w)",
+        "PRAGMA index_list(w)",
+        "PRAGMA foreign_key_check",
+        "PRAGMA case_sensitive_like=ON",
+        "SELECT * FROM pragma_table_info('w')",
+        "SELECT name, sql FROM sqlite_master",
+        "EXPLAIN QUERY PLAN SELECT * FROM w",
+        "SELECT * FROM json_each('[1, 2]')",
+        "SELECT json_extract('[1]', '$[0]'), sqrt(4), unixepoch('2020-01-01'), random(), last_insert_rowid()",
+        "SELECT row_number() OVER () FROM w",
+        "ALTER TABLE w RENAME COLUMN y TO z",
+        "ALTER TABLE w DROP COLUMN z",
+        "ALTER TABLE w RENAME TO v",
+        "CREATE VIRTUAL TABLE f USING fts5(x, content='v', content_rowid='rowid')",
+        "CREATE TRIGGER vi AFTER INSERT ON v BEGIN INSERT INTO f(rowid, x) VALUES (new.rowid, new.x); END",
+        "INSERT INTO v VALUES ('hello')",
+        "SELECT highlight(f, 0, '<', '>'), bm25(f) FROM f('hello')",
+        "CREATE VIRTUAL TABLE fv USING fts5vocab('f', 'row')",
+        "CREATE VIEW secret AS SELECT * FROM _cf_KV",
+    ] {
+        if let Err(error) = query(&mut db, sql, &[]) {
+            panic!("{sql}: {error}");
+        }
+    }
+    assert!(message(query(&mut db, "SELECT * FROM secret", &[])).contains("prohibited"));
+    // A statement of ours must not be found by the same text of a Worker.
+    for sql in ["SELECT value FROM _cf_KV WHERE key = ?1", "COMMIT", "DELETE FROM _cf_KV"] {
+        assert!(query(&mut db, sql, &[]).is_err(), "{sql}");
+    }
+    assert!(db.commit().unwrap().is_some());
+    assert!(query(&mut db, "COMMIT", &[]).is_err());
+}

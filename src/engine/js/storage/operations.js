@@ -1,6 +1,6 @@
 // The key-value operations that storage and transactions have in common. All are synchronous; a promise is only a form.
 
-import { primordials } from "ext:core/mod.js";
+import { core, primordials } from "ext:core/mod.js";
 import {
   op_storage_kv_delete,
   op_storage_kv_delete_many,
@@ -20,6 +20,11 @@ import {
 } from "ext:celld_storage/arguments.js";
 
 const { ArrayIsArray, Map, MapPrototypeSet, TypeError } = primordials;
+
+const { DOMException } = core.loadExtScript("ext:deno_web/01_dom_exception.js");
+
+// What `data_clone` in src/storage/error.rs throws.
+core.registerErrorBuilder("CelldDataCloneError", (message) => new DOMException(message, "DataCloneError"));
 
 /** A `Map` of keys and values that come in turn. */
 function toMap(flat) {

@@ -15,5 +15,5 @@ pub(super) fn gone() -> JsErrorBox {
 
 /// A value that cannot be stored; `js/storage/operations.js` makes a `DataCloneError` of it.
 pub(super) fn data_clone(message: String) -> JsErrorBox {
-    JsErrorBox::new("DOMExceptionDataCloneError", message)
+    JsErrorBox::new("CelldDataCloneError", message)
 }

@@ -71,8 +71,9 @@ pub(super) fn op_storage_kv_get_many<'s, 'i>(
     scope: &mut v8::PinScope<'s, 'i>,
     state: &mut OpState,
     #[smi] cell: u32,
-    #[serde] mut keys: Vec<String>,
+    #[serde] keys: Vec<String>,
 ) -> Result<v8::Local<'s, v8::Array>, JsErrorBox> {
+    let mut keys = keys;
     check_batch(keys.len(), "keys")?;
     keys.iter().try_for_each(|key| check_key(key))?;
     keys.sort_unstable();

@@ -124,10 +124,10 @@ pub(super) fn op_storage_sql_rest<'s, 'i>(
     state: &mut OpState,
     #[smi] cell: u32,
     #[smi] cursor: u32,
-    columns: Option<v8::Local<'s, v8::Array>>,
+    columns: v8::Local<'s, v8::Value>,
 ) -> Result<v8::Local<'s, v8::Array>, JsErrorBox> {
     let table = state.borrow_mut::<CellTable>();
-    let names = columns.map(|columns| names(scope, columns));
+    let names = v8::Local::<v8::Array>::try_from(columns).ok().map(|columns| names(scope, columns));
     let rows = v8::Array::new(scope, 0);
     let mut count = 0;
     let mut counts = RowCounts::default();
