@@ -8,11 +8,12 @@ V8_RELEASE="https://github.com/denoland/rusty_v8/releases/download/v150.4.0"
 
 usage() {
     cat <<'USAGE'
-Usage: install.sh [--rollback | --uninstall | --help]
+Usage: install.sh [--demo | --rollback | --uninstall | --help]
 
 Inside a checkout of celld: builds it with cargo and installs this tree. Anywhere else: downloads a release.
 Needs no root and is safe to run again.
 
+  --demo       install this checkout, then serve examples/hello with `celld dev` until Ctrl-C
   --rollback   go back to the release that was active before
   --uninstall  remove every release and the command (projects and their data stay)
   --help       show this
@@ -324,6 +325,9 @@ main() {
         uninstall
         exit 0
         ;;
+    --demo)
+        [ -n "$(checkout)" ] || fail "--demo needs a checkout of celld: run the install.sh inside one"
+        ;;
     "") ;;
     *)
         usage >&2
@@ -343,6 +347,11 @@ main() {
         install_release
     fi
     path_hint
+    if [ "${1:-}" = --demo ]; then
+        rm -rf "$SCRATCH"
+        step "serving $tree/examples/hello; edit its src/index.ts and save"
+        exec "$LINK" dev "$tree/examples/hello"
+    fi
 }
 
 # On the last line, so that a download that breaks off runs nothing.
