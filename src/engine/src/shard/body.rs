@@ -1,0 +1,221 @@
+//! Bodies of requests and responses as they cross a boundary: between hyper and JavaScript, and between shards.
+//!
+//! Every kind streams with back-pressure: a reader that stops reading stops the writer.
+
+use std::borrow::Cow;
+use std::cell::RefCell;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+
+use bytes::{Buf, Bytes};
+use deno_core::{AsyncRefCell, AsyncResult, BufView, CancelHandle, CancelTryFuture, RcRef, Resource};
+use deno_error::JsErrorBox;
+use http_body_util::BodyExt;
+use hyper::body::{Body as HttpBody, Frame, Incoming, SizeHint};
+use tokio::sync::mpsc;
+
+/// Chunks that may wait between the two ends of a stream.
+const STREAM_DEPTH: usize = 4;
+
+/// Why a body ended before its end.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum BodyError {
+    /// The other end failed or went away.
+    #[error("the body was cut off: {0}")]
+    Cut(String),
+    /// The public listener's limit (`CELLD_MAX_REQUEST_BODY_BYTES`).
+    #[error("the request body is larger than the limit of {0} bytes")]
+    TooLarge(u64),
+}
+
+/// A body that can move between threads.
+#[derive(Debug)]
+pub enum Body {
+    /// No body at all, or one of zero bytes.
+    Empty,
+    /// All of it.
+    Full(Bytes),
+    /// Chunks as they come.
+    Stream {
+        /// The receiving end.
+        chunks: mpsc::Receiver<Result<Bytes, BodyError>>,
+        /// The total length in bytes, when the sender promised one.
+        length: Option<u64>,
+    },
+    /// A request body as hyper reads it, cut off past `left` bytes.
+    Incoming {
+        /// hyper's body.
+        inner: Incoming,
+        /// Bytes that may still come.
+        left: u64,
+        /// The whole allowance, for the error.
+        limit: u64,
+    },
+}
+
+/// The sending end of [`Body::Stream`].
+pub type BodySender = mpsc::Sender<Result<Bytes, BodyError>>;
+
+impl Body {
+    /// A stream and its sending end.
+    pub fn stream(length: Option<u64>) -> (BodySender, Body) {
+        let (sender, chunks) = mpsc::channel(STREAM_DEPTH);
+        (sender, Body::Stream { chunks, length })
+    }
+
+    /// `true` when there is certainly nothing to read.
+    pub fn is_empty(&self) -> bool {
+        match self {
+            Body::Empty => true,
+            Body::Full(bytes) => bytes.is_empty(),
+            Body::Stream { length, .. } => *length == Some(0),
+            Body::Incoming { inner, .. } => inner.is_end_stream(),
+        }
+    }
+
+    /// The length in bytes, when it is known before reading.
+    pub fn length(&self) -> Option<u64> {
+        match self {
+            Body::Empty => Some(0),
+            Body::Full(bytes) => Some(bytes.len() as u64),
+            Body::Stream { length, .. } => *length,
+            Body::Incoming { inner, .. } => inner.size_hint().exact(),
+        }
+    }
+}
+
+impl HttpBody for Body {
+    type Data = Bytes;
+    type Error = BodyError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
+        match &mut *self {
+            Body::Empty => Poll::Ready(None),
+            Body::Full(bytes) => {
+                let all = std::mem::take(bytes);
+                Poll::Ready((!all.is_empty()).then(|| Ok(Frame::data(all))))
+            }
+            Body::Stream { chunks, .. } => chunks.poll_recv(cx).map(|c| c.map(|r| r.map(Frame::data))),
+            Body::Incoming { inner, left, limit } => match Pin::new(inner).poll_frame(cx) {
+                Poll::Pending => Poll::Pending,
+                Poll::Ready(None) => Poll::Ready(None),
+                Poll::Ready(Some(Err(e))) => Poll::Ready(Some(Err(BodyError::Cut(e.to_string())))),
+                Poll::Ready(Some(Ok(frame))) => {
+                    let size = frame.data_ref().map_or(0, |d| d.remaining() as u64);
+                    if size > *left {
+                        return Poll::Ready(Some(Err(BodyError::TooLarge(*limit))));
+                    }
+                    *left -= size;
+                    Poll::Ready(Some(Ok(frame)))
+                }
+            },
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match self {
+            Body::Empty => true,
+            Body::Full(bytes) => bytes.is_empty(),
+            Body::Stream { .. } => false,
+            Body::Incoming { inner, .. } => inner.is_end_stream(),
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.length().map_or_else(SizeHint::default, SizeHint::with_exact)
+    }
+}
+
+/// A [`Body`] that JavaScript reads as the resource behind a `ReadableStream`.
+pub struct BodyResource {
+    state: AsyncRefCell<ReadState>,
+    cancel: CancelHandle,
+    size: Option<u64>,
+}
+
+struct ReadState {
+    body: Body,
+    /// What the last frame held beyond the reader's limit.
+    rest: Bytes,
+}
+
+impl BodyResource {
+    /// Wraps `body`; the resource's `size_hint` is the body's length.
+    pub fn new(body: Body) -> BodyResource {
+        let size = body.length();
+        BodyResource {
+            state: AsyncRefCell::new(ReadState { body, rest: Bytes::new() }),
+            cancel: CancelHandle::new(),
+            size,
+        }
+    }
+
+    async fn read_chunk(self: Rc<Self>, limit: usize) -> Result<BufView, JsErrorBox> {
+        let mut state = RcRef::map(&self, |r| &r.state).borrow_mut().await;
+        let cancel = RcRef::map(&self, |r| &r.cancel);
+        let read = async {
+            loop {
+                if !state.rest.is_empty() {
+                    let take = limit.min(state.rest.len());
+                    return Ok(BufView::from(state.rest.split_to(take)));
+                }
+                match state.body.frame().await {
+                    None => return Ok(BufView::empty()),
+                    Some(Err(e)) => return Err(JsErrorBox::generic(e.to_string())),
+                    Some(Ok(frame)) => {
+                        if let Ok(data) = frame.into_data() {
+                            state.rest = data;
+                        }
+                    }
+                }
+            }
+        };
+        read.try_or_cancel(cancel).await
+    }
+}
+
+impl Resource for BodyResource {
+    fn name(&self) -> Cow<'_, str> {
+        "body".into()
+    }
+
+    fn read(self: Rc<Self>, limit: usize) -> AsyncResult<BufView> {
+        Box::pin(self.read_chunk(limit))
+    }
+
+    fn size_hint(&self) -> (u64, Option<u64>) {
+        (self.size.unwrap_or(0), self.size)
+    }
+
+    fn close(self: Rc<Self>) {
+        self.cancel.cancel();
+    }
+}
+
+/// Reads `resource` to its end on this thread and sends the chunks; stops when the receiver is gone.
+pub async fn pump_resource(resource: Rc<dyn Resource>, sender: BodySender) {
+    const CHUNK: usize = 64 * 1024;
+    loop {
+        match resource.clone().read(CHUNK).await {
+            Ok(chunk) if chunk.is_empty() => break,
+            Ok(chunk) => {
+                if sender.send(Ok(Bytes::copy_from_slice(&chunk))).await.is_err() {
+                    break;
+                }
+            }
+            Err(e) => {
+                // The receiver may be gone as well; then nobody is left to tell.
+                let _ = sender.send(Err(BodyError::Cut(e.to_string()))).await;
+                break;
+            }
+        }
+    }
+    resource.close();
+}
+
+/// A slot for the request's body until JavaScript asks for it.
+pub type BodySlot = RefCell<Option<Body>>;

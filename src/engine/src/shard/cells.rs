@@ -1,0 +1,146 @@
+//! The cells of a shard: which isolate holds the instance of each, how a cell gets here and how it leaves an isolate.
+//!
+//! Invariant: a cell's database is in exactly one place: parked here, or in the [`CellTable`] of the one isolate that runs the
+//! cell's code.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use celld_ids::{CellScope, Epoch};
+use celld_ltx::Txid;
+use celld_storage::CellDb;
+use tokio::sync::Notify;
+
+use crate::host::{ActivateError, Position};
+
+/// One cell that this process owns and this shard serves.
+pub(crate) struct Resident {
+    pub scope: CellScope,
+    pub epoch: Cell<Epoch>,
+    /// The last transaction that was handed to the log.
+    pub txid: Cell<Txid>,
+    /// The log position of that transaction.
+    pub position: Cell<Position>,
+    pub place: RefCell<Place>,
+    /// Signals every change of `place` and every commit.
+    pub changed: Notify,
+    /// Something of it runs or waits in its isolate.
+    pub active: Cell<bool>,
+    /// When it last became idle.
+    pub idle_since: Cell<Instant>,
+    /// It waits to have its connection closed.
+    pub in_idle_queue: Cell<bool>,
+}
+
+/// Where a cell's database is.
+pub(crate) enum Place {
+    /// On its way from the bucket.
+    Activating,
+    /// The activation failed; the next event tries again.
+    Failed(ActivateError),
+    /// In nobody's hands: no instance exists.
+    Parked(Box<CellDb>),
+    /// In the table of the isolate with this serial number, at this index.
+    Hosted { isolate: u64, handle: u32 },
+}
+
+impl Resident {
+    pub fn activating(scope: CellScope) -> Resident {
+        Resident {
+            scope,
+            epoch: Cell::new(Epoch::FIRST),
+            txid: Cell::new(Txid(0)),
+            position: Cell::new(Position(0)),
+            place: RefCell::new(Place::Activating),
+            changed: Notify::new(),
+            active: Cell::new(false),
+            idle_since: Cell::new(Instant::now()),
+            in_idle_queue: Cell::new(false),
+        }
+    }
+
+    pub fn set_place(&self, place: Place) {
+        *self.place.borrow_mut() = place;
+        self.changed.notify_waiters();
+    }
+
+    /// The isolate that runs the cell's code, if one does.
+    pub fn host(&self) -> Option<u64> {
+        match &*self.place.borrow() {
+            Place::Hosted { isolate, .. } => Some(*isolate),
+            _ => None,
+        }
+    }
+
+    /// How long it has been idle; `None` while it is active or has no instance.
+    pub fn idle_for(&self, now: Instant) -> Option<Duration> {
+        (!self.active.get() && self.host().is_some()).then(|| now.duration_since(self.idle_since.get()))
+    }
+}
+
+/// The residents of a shard by scope.
+#[derive(Default)]
+pub(crate) struct Residents {
+    cells: RefCell<HashMap<CellScope, Rc<Resident>>>,
+}
+
+impl Residents {
+    pub fn get(&self, scope: &CellScope) -> Option<Rc<Resident>> {
+        self.cells.borrow().get(scope).cloned()
+    }
+
+    /// The resident, and whether this call made it: then the caller activates it.
+    pub fn get_or_start(&self, scope: &CellScope) -> (Rc<Resident>, bool) {
+        let mut cells = self.cells.borrow_mut();
+        if let Some(resident) = cells.get(scope) {
+            return (resident.clone(), false);
+        }
+        let resident = Rc::new(Resident::activating(scope.clone()));
+        cells.insert(scope.clone(), resident.clone());
+        (resident, true)
+    }
+
+    pub fn remove(&self, scope: &CellScope) {
+        self.cells.borrow_mut().remove(scope);
+    }
+
+    pub fn len(&self) -> usize {
+        self.cells.borrow().len()
+    }
+
+    pub fn all(&self) -> Vec<Rc<Resident>> {
+        self.cells.borrow().values().cloned().collect()
+    }
+
+    /// Those whose instance lives in the isolate with this serial number.
+    pub fn hosted_by(&self, isolate: u64) -> Vec<Rc<Resident>> {
+        self.cells.borrow().values().filter(|r| r.host() == Some(isolate)).cloned().collect()
+    }
+}
+
+/// The shard that serves `scope`, of `count`.
+pub fn shard_of(class: &str, id: &str, count: usize) -> usize {
+    // FNV-1a: stable over builds, so that logs of two runs can be compared.
+    let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
+    for byte in class.bytes().chain(std::iter::once(b':')).chain(id.bytes()) {
+        hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+    }
+    (hash >> 32) as usize % count.max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_spread_over_the_shards() {
+        let mut counts = [0usize; 4];
+        for n in 0..4000 {
+            counts[shard_of("Room", &format!("{n:064x}"), 4)] += 1;
+        }
+        assert!(counts.iter().all(|c| (800..1200).contains(c)), "{counts:?}");
+        assert_eq!(shard_of("Room", "x", 1), 0);
+    }
+}

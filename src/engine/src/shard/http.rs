@@ -1,0 +1,204 @@
+//! The public listener's half of a shard: connections are parsed, answered and closed on the shard's own thread.
+
+use std::convert::Infallible;
+use std::rc::Rc;
+use std::sync::atomic::Ordering;
+
+use bytes::Bytes;
+use http::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE, HOST, HeaderValue};
+use http::{Method, Request, Response, StatusCode, Uri};
+use hyper::body::Incoming;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::body::Body;
+use super::events::{Event, FetchReply, Reply};
+use super::run::Shard;
+
+/// What the process answers on the public listener itself.
+pub trait Intercept: Send + Sync + 'static {
+    /// The answer to a request that is not for user code, or `None`. Called with every request: it must be cheap.
+    fn answer(&self, method: &Method, uri: &Uri) -> Option<Response<Body>>;
+
+    /// A last look at what user code answered. Called with every response: it must be cheap.
+    fn finish(&self, method: &Method, response: Response<Body>) -> Response<Body>;
+
+    /// What the client gets for an uncaught error; `report` is the error with its stack, `html` that the client asks for a
+    /// page. `None`: the client learns nothing of the error.
+    fn error_page(&self, report: &str, html: bool) -> Option<Response<Body>>;
+}
+
+/// The connections of a shard.
+pub(crate) struct Connections {
+    pub tracker: TaskTracker,
+    /// Cancelled when the shard stops: connections finish the request they are at.
+    pub closing: CancellationToken,
+}
+
+/// Serves one connection to its end.
+pub(crate) async fn serve_connection(shard: Rc<Shard>, stream: std::net::TcpStream) {
+    let stream = match tokio::net::TcpStream::from_std(stream) {
+        Ok(stream) => stream,
+        Err(error) => {
+            tracing::warn!(%error, "cannot register a connection");
+            return;
+        }
+    };
+    let service = {
+        let shard = shard.clone();
+        hyper::service::service_fn(move |request| handle(shard.clone(), request))
+    };
+    let connection = hyper::server::conn::http1::Builder::new()
+        .pipeline_flush(true)
+        .timer(TokioTimer::new())
+        .serve_connection(TokioIo::new(stream), service)
+        .with_upgrades();
+    tokio::pin!(connection);
+    let ended = tokio::select! {
+        ended = &mut connection => ended,
+        () = shard.connections().closing.cancelled() => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
+    };
+    if let Err(error) = ended {
+        // The client went away or sent something that is not HTTP.
+        tracing::debug!(%error, "connection ended");
+    }
+}
+
+async fn handle(shard: Rc<Shard>, request: Request<Incoming>) -> Result<Response<Body>, Infallible> {
+    let load = shard.state().load.clone();
+    load.fetch_add(1, Ordering::Relaxed);
+    let response = answer(&shard, request).await;
+    load.fetch_sub(1, Ordering::Relaxed);
+    Ok(response)
+}
+
+async fn answer(shard: &Shard, request: Request<Incoming>) -> Response<Body> {
+    let options = &shard.state().options;
+    let (parts, incoming) = request.into_parts();
+    if let Some(response) = options.intercept.as_ref().and_then(|i| i.answer(&parts.method, &parts.uri)) {
+        return response;
+    }
+    if shard.connections().closing.is_cancelled() {
+        return plain(StatusCode::SERVICE_UNAVAILABLE, "The node is shutting down.\n");
+    }
+    let Some(isolate) = shard.serving() else {
+        return plain(StatusCode::SERVICE_UNAVAILABLE, "No application is deployed.\n");
+    };
+    let limit = options.max_request_body;
+    let declared = parts.headers.get(CONTENT_LENGTH).and_then(|v| v.to_str().ok()?.parse::<u64>().ok());
+    if declared.is_some_and(|length| length > limit) {
+        return plain(
+            StatusCode::PAYLOAD_TOO_LARGE,
+            &format!("The request body is larger than the limit of {limit} bytes.\n"),
+        );
+    }
+    let Some(url) = absolute_url(&parts.uri, parts.headers.get(HOST)) else {
+        return plain(StatusCode::BAD_REQUEST, "The request has no valid Host header.\n");
+    };
+    let method = parts.method;
+    let wants_html =
+        parts.headers.get(ACCEPT).and_then(|v| v.to_str().ok()).is_some_and(|accept| accept.contains("text/html"));
+    let body = Body::Incoming { inner: incoming, left: limit, limit };
+    let has_body = !body.is_empty();
+    let (reply, answer) = oneshot::channel();
+    let event =
+        Event { headers: parts.headers, body: has_body.then_some(body), reply: Reply::Fetch(reply) };
+    let id = isolate.state.events.borrow_mut().insert(event);
+    isolate.dispatch_fetch(id, method.as_str(), &url, has_body);
+    let response = match answer.await {
+        Ok(reply) => respond(options, reply, wants_html),
+        // The handler can no longer answer: its isolate is gone.
+        Err(_) => plain(StatusCode::INTERNAL_SERVER_ERROR, "The Worker was stopped before it answered.\n"),
+    };
+    match &options.intercept {
+        Some(intercept) => intercept.finish(&method, response),
+        None => response,
+    }
+}
+
+fn respond(options: &super::ShardOptions, reply: FetchReply, html: bool) -> Response<Body> {
+    match reply {
+        Ok(response) => response,
+        Err(error) => {
+            let page = options.intercept.as_ref().and_then(|i| i.error_page(&error.message, html));
+            page.unwrap_or_else(|| plain(StatusCode::INTERNAL_SERVER_ERROR, "Internal Server Error\n"))
+        }
+    }
+}
+
+/// A short text of the node's own.
+pub fn plain(status: StatusCode, text: &str) -> Response<Body> {
+    let mut response = Response::new(Body::Full(Bytes::copy_from_slice(text.as_bytes())));
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/plain;charset=UTF-8"));
+    response
+}
+
+/// The URL that the Worker sees: scheme and host of the request, its path and query as sent.
+fn absolute_url(uri: &Uri, host: Option<&HeaderValue>) -> Option<String> {
+    if uri.scheme().is_some() {
+        return normal(uri.to_string());
+    }
+    let host = host?.to_str().ok()?;
+    let path = uri.path_and_query().map_or("/", |p| p.as_str());
+    let mut url = String::with_capacity(7 + host.len() + path.len());
+    url.push_str("http://");
+    url.push_str(host);
+    url.push_str(path);
+    normal(url)
+}
+
+/// `url` as the URL standard serializes it. The common case is recognised without parsing.
+fn normal(url: String) -> Option<String> {
+    let plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'/' | b'-' | b':');
+    let rest = url.strip_prefix("http://")?;
+    let simple = rest.bytes().all(plain) && !rest.starts_with(['/', ':']) && rest.matches(':').count() <= 1;
+    // A default port, an IPv4 address in another notation and the like are for the parser.
+    let has_letter_host = rest.as_bytes().first().is_some_and(u8::is_ascii_lowercase);
+    if simple && has_letter_host && !rest.contains(":80/") && !rest.split('/').next()?.ends_with(':') {
+        return Some(url);
+    }
+    url::Url::parse(&url).ok().map(String::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn url(uri: &str, host: &str) -> Option<String> {
+        let host = HeaderValue::from_str(host).ok();
+        absolute_url(&uri.parse().ok()?, host.as_ref())
+    }
+
+    #[test]
+    fn the_shortcut_gives_what_the_parser_gives() {
+        for (uri, host) in [
+            ("/", "localhost:9876"),
+            ("/a/b-c", "example"),
+            ("/", "example:80"),
+            ("/a", "localhost:80"),
+            ("/a:b", "x"),
+            ("/%7Efoo?a=b c".trim_end_matches(" c"), "x.example"),
+            ("/../a", "localhost"),
+            ("/a//b", "localhost"),
+            ("/", "127.0.0.1:80"),
+            ("/", "EXAMPLE"),
+        ] {
+            let parsed = url::Url::parse(&format!("http://{host}{uri}")).ok().map(String::from);
+            assert_eq!(url(uri, host), parsed, "{host}{uri}");
+        }
+    }
+
+    #[test]
+    fn a_host_that_is_none_is_refused() {
+        for host in ["", ":80", "a b"] {
+            assert_eq!(url("/", host), None, "{host:?}");
+        }
+        assert_eq!(absolute_url(&Uri::from_static("/"), None), None);
+    }
+}

@@ -1,0 +1,494 @@
+//! One isolate of a shard: a script's code, the events that run in it, and the turn of its event loop.
+//!
+//! A *turn* is one entry into JavaScript and everything that follows from it before the thread does something else: the call, its
+//! microtasks, the deliveries to cells that it queued. At the end of a turn the writes of each cell become one transaction.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+
+use celld_ltx::Txid;
+use celld_storage::CellDb;
+use deno_core::{JsRuntime, PollEventLoopOptions, v8};
+
+use super::ShardState;
+use super::cells::{Place, Resident};
+use super::events::{ErrorDescription, Events};
+use crate::deployment::{BindingValue, Deployment};
+use crate::host::{ActivateError, ConsoleLevel, ConsoleLine};
+use crate::platform::console::ConsoleSink;
+use crate::platform::errors::UserError;
+use crate::platform::isolate::{Isolate, IsolateError, IsolateOptions};
+use crate::platform::modules::Modules;
+use crate::storage::table::CellTable;
+
+/// What the ops of one isolate share; in its `OpState`.
+pub(crate) struct IsolateState {
+    /// Tells the isolates of a shard apart.
+    pub serial: u64,
+    pub shard: Rc<ShardState>,
+    pub script: String,
+    pub events: Events,
+    /// Deliveries to cells that wait for an empty microtask queue.
+    pub queued: Cell<u32>,
+    /// The residents whose databases are in this isolate's [`CellTable`], by handle.
+    pub hosted: RefCell<Vec<Option<Rc<Resident>>>>,
+    /// A newer deployment serves; what is here finishes and leaves.
+    pub retiring: Cell<bool>,
+}
+
+impl IsolateState {
+    /// The resident behind a handle that JavaScript gave.
+    pub fn resident(&self, handle: u32) -> Option<Rc<Resident>> {
+        self.hosted.borrow().get(handle as usize).cloned().flatten()
+    }
+
+    /// Puts an error that nobody will catch into the log and returns its text.
+    pub fn report_uncaught<'s>(
+        &self,
+        scope: &mut v8::PinScope<'s, '_>,
+        error: v8::Local<'s, v8::Value>,
+        place: Option<&str>,
+    ) -> String {
+        let error = UserError::from_js(&deno_core::error::JsError::from_v8_exception(scope, error));
+        let text = match place {
+            Some(place) => format!("{} (in {place})", error.stack),
+            None => error.stack.clone(),
+        };
+        self.shard.host.console(ConsoleLine {
+            level: ConsoleLevel::Uncaught,
+            script: self.script.clone(),
+            text,
+            position: error.position,
+        });
+        error.stack
+    }
+}
+
+/// `console` of user code, on its way to the host.
+struct ShardConsole {
+    shard: Rc<ShardState>,
+    script: String,
+}
+
+impl ConsoleSink for ShardConsole {
+    fn line(&self, level: ConsoleLevel, text: &str, position: Option<crate::host::SourcePosition>) {
+        self.shard.host.console(ConsoleLine {
+            level,
+            script: self.script.clone(),
+            text: text.to_owned(),
+            position,
+        });
+    }
+}
+
+/// The functions of `js/events/main.js`.
+struct Hooks {
+    dispatch_fetch: v8::Global<v8::Function>,
+    deliver_next: v8::Global<v8::Function>,
+    deliver_fetch: v8::Global<v8::Function>,
+    deliver_rpc: v8::Global<v8::Function>,
+    evict: v8::Global<v8::Function>,
+    live: v8::Global<v8::Function>,
+}
+
+/// A script that runs.
+pub(crate) struct ScriptIsolate {
+    pub deployment: Arc<Deployment>,
+    pub state: Rc<IsolateState>,
+    isolate: RefCell<Isolate>,
+    hooks: Hooks,
+    /// Wakes the task that polls the event loop.
+    pump: RefCell<Option<Waker>>,
+    /// Set when the isolate is about to be dropped: the pump ends.
+    closed: Cell<bool>,
+}
+
+/// Why a deployment does not run.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum BuildError {
+    /// The user's code or its configuration: the text is for the developer.
+    #[error("{0}")]
+    Script(String),
+    /// The engine itself.
+    #[error("cannot start an isolate: {0}")]
+    Engine(String),
+    /// The script did not finish evaluating in time.
+    #[error("the script did not finish starting within {0} seconds: a top-level await does not settle, or a loop does not end")]
+    Timeout(u64),
+}
+
+impl From<IsolateError> for BuildError {
+    fn from(error: IsolateError) -> BuildError {
+        match error {
+            IsolateError::Script(error) => BuildError::Script(error.stack.clone()),
+            other => BuildError::Engine(other.to_string()),
+        }
+    }
+}
+
+/// Seconds that the evaluation of a script's modules may take.
+const START_SECONDS: u64 = 10;
+
+/// What `install` in `js/events/main.js` takes.
+#[derive(serde::Serialize)]
+struct InstallConfig<'a> {
+    main: &'a str,
+    classes: Vec<&'a str>,
+    bindings: Vec<InstallBinding<'a>>,
+}
+
+#[derive(serde::Serialize)]
+struct InstallBinding<'a> {
+    name: &'a str,
+    kind: &'static str,
+    value: serde_json::Value,
+}
+
+fn install_config(deployment: &Deployment) -> InstallConfig<'_> {
+    let script = &deployment.script;
+    let bindings = script.bindings.iter().map(|binding| {
+        let (kind, value) = match &binding.value {
+            BindingValue::Json(value) => ("json", value.clone()),
+            BindingValue::DurableObject { class } => ("durable_object", class.clone().into()),
+        };
+        InstallBinding { name: &binding.name, kind, value }
+    });
+    InstallConfig { main: &script.main, classes: script.classes(), bindings: bindings.collect() }
+}
+
+impl ScriptIsolate {
+    /// Starts an isolate, evaluates the script and checks that it exports what its configuration names.
+    pub async fn build(
+        shard: &Rc<ShardState>,
+        deployment: Arc<Deployment>,
+        modules: Arc<Modules>,
+    ) -> Result<Rc<ScriptIsolate>, BuildError> {
+        let script = deployment.script.name.clone();
+        let console = Rc::new(ShardConsole { shard: shard.clone(), script: script.clone() });
+        let mut options = IsolateOptions::new(modules, console);
+        options.deny_net = shard.options.deny_net.clone();
+        let mut isolate = Isolate::start(&shard.options.snapshot, options)?;
+        let state = Rc::new(IsolateState {
+            serial: shard.next_serial(),
+            shard: shard.clone(),
+            script,
+            events: Events::default(),
+            queued: Cell::new(0),
+            hosted: RefCell::default(),
+            retiring: Cell::new(false),
+        });
+        {
+            let mut entered = isolate.enter();
+            let op_state = entered.runtime().op_state();
+            let mut op_state = op_state.borrow_mut();
+            op_state.put(state.clone());
+            op_state.put(CellTable::default());
+        }
+        let limit = std::time::Duration::from_secs(START_SECONDS);
+        let namespace = tokio::time::timeout(limit, isolate.load_main())
+            .await
+            .map_err(|_| BuildError::Timeout(START_SECONDS))??;
+        let hooks = install(&mut isolate, &namespace, &deployment)?;
+        Ok(Rc::new(ScriptIsolate {
+            deployment,
+            state,
+            isolate: RefCell::new(isolate),
+            hooks,
+            pump: RefCell::new(None),
+            closed: Cell::new(false),
+        }))
+    }
+
+    /// Drives timers, operations and everything else that is not started by a call. Ends when the isolate is closed.
+    pub async fn pump(self: Rc<Self>) {
+        std::future::poll_fn(|cx| {
+            if self.closed.get() {
+                return Poll::Ready(());
+            }
+            *self.pump.borrow_mut() = Some(cx.waker().clone());
+            self.poll_event_loop(cx);
+            Poll::Pending
+        })
+        .await;
+    }
+
+    fn poll_event_loop(&self, cx: &mut Context<'_>) {
+        let outcome = self.enter(|runtime| runtime.poll_event_loop(cx, PollEventLoopOptions::default()));
+        if let Poll::Ready(Err(error)) = outcome {
+            let error = UserError::from_core(&error);
+            self.state.shard.host.console(ConsoleLine {
+                level: ConsoleLevel::Uncaught,
+                script: self.state.script.clone(),
+                text: error.stack,
+                position: error.position,
+            });
+            // One failure ends a poll early; whatever else is ready comes with the next.
+            cx.waker().wake_by_ref();
+        }
+    }
+
+    /// One turn: runs `f`, then the deliveries it queued, then commits.
+    fn enter<R>(&self, f: impl FnOnce(&mut JsRuntime) -> R) -> R {
+        let mut isolate = self.isolate.borrow_mut();
+        let mut entered = isolate.enter();
+        let runtime = entered.runtime();
+        let result = f(runtime);
+        while self.state.queued.get() > 0 {
+            self.state.queued.set(self.state.queued.get() - 1);
+            deno_core::scope!(scope, runtime);
+            call(scope, &self.hooks.deliver_next, &[]);
+            scope.perform_microtask_checkpoint();
+        }
+        commit(&self.state, runtime);
+        result
+    }
+
+    /// One turn that calls `hook` with the arguments that `args` makes.
+    fn turn<'f>(
+        &self,
+        hook: &v8::Global<v8::Function>,
+        args: impl for<'s, 'i> FnOnce(&mut v8::PinScope<'s, 'i>) -> Vec<v8::Local<'s, v8::Value>> + 'f,
+    ) {
+        self.enter(|runtime| {
+            deno_core::scope!(scope, runtime);
+            let args = args(scope);
+            call(scope, hook, &args);
+            scope.perform_microtask_checkpoint();
+        });
+        // Timers, ticks and rejections that the call left behind are the pump's.
+        if let Some(waker) = &*self.pump.borrow() {
+            waker.wake_by_ref();
+        }
+    }
+
+    /// A request of the public listener; `id` is its number in the event table.
+    pub fn dispatch_fetch(&self, id: u32, method: &str, url: &str, has_body: bool) {
+        self.turn(&self.hooks.dispatch_fetch, |scope| {
+            vec![integer(scope, id), text(scope, method), text(scope, url), boolean(scope, has_body)]
+        });
+    }
+
+    /// A `fetch` for a cell, from another thread or isolate.
+    #[allow(clippy::too_many_arguments)]
+    pub fn deliver_fetch(
+        &self,
+        id: u32,
+        class: &str,
+        cell: &str,
+        name: Option<&str>,
+        method: &str,
+        url: &str,
+        has_body: bool,
+    ) {
+        self.turn(&self.hooks.deliver_fetch, |scope| {
+            vec![
+                integer(scope, id),
+                text(scope, class),
+                text(scope, cell),
+                optional(scope, name),
+                text(scope, method),
+                text(scope, url),
+                boolean(scope, has_body),
+            ]
+        });
+    }
+
+    /// An RPC call for a cell, from another thread or isolate.
+    pub fn deliver_rpc(&self, id: u32, class: &str, cell: &str, name: Option<&str>, method: &str, args: Vec<u8>) {
+        self.turn(&self.hooks.deliver_rpc, |scope| {
+            let store = v8::ArrayBuffer::new_backing_store_from_vec(args).make_shared();
+            let buffer = v8::ArrayBuffer::with_backing_store(scope, &store);
+            let length = buffer.byte_length();
+            let bytes = match v8::Uint8Array::new(scope, buffer, 0, length) {
+                Some(bytes) => bytes.into(),
+                None => v8::undefined(scope).into(),
+            };
+            vec![
+                integer(scope, id),
+                text(scope, class),
+                text(scope, cell),
+                optional(scope, name),
+                text(scope, method),
+                bytes,
+            ]
+        });
+    }
+
+    /// Takes a cell out of the isolate: fails what it was doing, gives its database back to the shard.
+    pub fn evict(&self, resident: &Resident, reason: Option<&str>) {
+        let Place::Hosted { isolate, handle } = *resident.place.borrow() else { return };
+        if isolate != self.state.serial {
+            return;
+        }
+        self.turn(&self.hooks.evict, |scope| {
+            vec![
+                text(scope, resident.scope.class()),
+                text(scope, resident.scope.id()),
+                optional(scope, reason),
+            ]
+        });
+        let mut isolate = self.isolate.borrow_mut();
+        let mut entered = isolate.enter();
+        unhost(&self.state, entered.runtime(), handle);
+    }
+
+    /// Closes the SQLite connection of an idle cell; the next access opens it again.
+    pub fn close_idle_connection(&self, handle: u32) {
+        let mut isolate = self.isolate.borrow_mut();
+        let mut entered = isolate.enter();
+        let op_state = entered.runtime().op_state();
+        let mut op_state = op_state.borrow_mut();
+        if let Some(db) = op_state.borrow_mut::<CellTable>().db_mut(handle) {
+            db.close_idle();
+        }
+    }
+
+    /// Stateless events that are not finished.
+    pub fn live_events(&self) -> u32 {
+        self.enter(|runtime| {
+            deno_core::scope!(scope, runtime);
+            call(scope, &self.hooks.live, &[]).and_then(|v| v.uint32_value(scope)).unwrap_or(0)
+        })
+    }
+
+    /// Ends the pump; events that are left fail.
+    pub fn close(&self) {
+        self.closed.set(true);
+        self.state
+            .events
+            .borrow_mut()
+            .fail_all(&ErrorDescription::new("The deployment that ran this event was replaced."));
+        if let Some(waker) = self.pump.borrow_mut().take() {
+            waker.wake();
+        }
+    }
+}
+
+/// Moves the database of `handle` out of the isolate's table and parks it.
+pub(super) fn unhost(state: &IsolateState, runtime: &mut JsRuntime, handle: u32) {
+    let op_state = runtime.op_state();
+    let mut op_state = op_state.borrow_mut();
+    park(state, op_state.borrow_mut::<CellTable>(), handle);
+}
+
+/// Moves the database of `handle` out of `table`, without what was not committed, and parks it with its resident.
+pub(super) fn park(state: &IsolateState, table: &mut CellTable, handle: u32) {
+    let Some(mut db) = table.remove(handle) else { return };
+    let resident = state.hosted.borrow_mut().get_mut(handle as usize).and_then(Option::take);
+    let Some(resident) = resident else { return };
+    resident.active.set(false);
+    resident.set_place(match db.rollback() {
+        Ok(()) => Place::Parked(Box::new(db)),
+        Err(error) => Place::Failed(ActivateError::Failed {
+            scope: resident.scope.clone(),
+            cause: format!("its uncommitted writes cannot be rolled back: {error}"),
+        }),
+    });
+}
+
+/// Ends the turn: the writes of each cell become one transaction, in the order in which the cells first wrote.
+fn commit(state: &IsolateState, runtime: &mut JsRuntime) {
+    let op_state = runtime.op_state();
+    let mut op_state = op_state.borrow_mut();
+    let table = op_state.borrow_mut::<CellTable>();
+    while let Some(handle) = table.next_touched() {
+        let Some(resident) = state.resident(handle) else { continue };
+        let Some(db) = table.db_mut(handle) else { continue };
+        match commit_cell(state, &resident, db) {
+            Ok(()) => table.committed(handle),
+            Err(cause) => {
+                state.shard.host.console(ConsoleLine {
+                    level: ConsoleLevel::Error,
+                    script: state.script.clone(),
+                    text: format!("The writes of cell {} were rolled back: {cause}", resident.scope),
+                    position: None,
+                });
+                table.failed(handle, &cause);
+            }
+        }
+        resident.changed.notify_waiters();
+    }
+}
+
+fn commit_cell(state: &IsolateState, resident: &Resident, db: &mut CellDb) -> Result<(), String> {
+    let Some(tx) = db.commit().map_err(|e| e.to_string())? else { return Ok(()) };
+    let txid = Txid(resident.txid.get().0 + 1);
+    let position = state.shard.log.append(&resident.scope, resident.epoch.get(), txid, tx);
+    resident.txid.set(txid);
+    resident.position.set(position);
+    Ok(())
+}
+
+fn install(
+    isolate: &mut Isolate,
+    namespace: &v8::Global<v8::Object>,
+    deployment: &Deployment,
+) -> Result<Hooks, BuildError> {
+    let hooks = isolate.hooks().clone();
+    let mut entered = isolate.enter();
+    let runtime = entered.runtime();
+    deno_core::scope!(scope, runtime);
+    v8::tc_scope!(let scope, scope);
+    let hooks = v8::Local::new(scope, hooks);
+    let mut hook = |name: &str| -> Result<v8::Global<v8::Function>, BuildError> {
+        let key = text(scope, name);
+        let value = hooks.get(scope, key).and_then(|v| v8::Local::<v8::Function>::try_from(v).ok());
+        let value = value.ok_or_else(|| BuildError::Engine(format!("the snapshot has no {name}")))?;
+        Ok(v8::Global::new(scope, value))
+    };
+    let installer = hook("install")?;
+    let made = Hooks {
+        dispatch_fetch: hook("dispatchFetch")?,
+        deliver_next: hook("deliverNext")?,
+        deliver_fetch: hook("deliverFetch")?,
+        deliver_rpc: hook("deliverRpc")?,
+        evict: hook("evict")?,
+        live: hook("liveEvents")?,
+    };
+    let config = deno_core::serde_v8::to_v8(scope, install_config(deployment))
+        .map_err(|e| BuildError::Engine(e.to_string()))?;
+    let namespace = v8::Local::new(scope, namespace);
+    call(scope, &installer, &[namespace.into(), config]);
+    if let Some(exception) = scope.exception() {
+        let error = deno_core::error::JsError::from_v8_exception(scope, exception);
+        return Err(BuildError::Script(UserError::from_js(&error).message));
+    }
+    Ok(made)
+}
+
+fn call<'s>(
+    scope: &mut v8::PinScope<'s, '_>,
+    function: &v8::Global<v8::Function>,
+    args: &[v8::Local<'s, v8::Value>],
+) -> Option<v8::Local<'s, v8::Value>> {
+    let function = v8::Local::new(scope, function);
+    let receiver = v8::undefined(scope).into();
+    function.call(scope, receiver, args)
+}
+
+fn integer<'s>(scope: &mut v8::PinScope<'s, '_>, value: u32) -> v8::Local<'s, v8::Value> {
+    v8::Integer::new_from_unsigned(scope, value).into()
+}
+
+fn boolean<'s>(scope: &mut v8::PinScope<'s, '_>, value: bool) -> v8::Local<'s, v8::Value> {
+    v8::Boolean::new(scope, value).into()
+}
+
+fn text<'s>(scope: &mut v8::PinScope<'s, '_>, value: &str) -> v8::Local<'s, v8::Value> {
+    let made = if value.is_ascii() {
+        v8::String::new_from_one_byte(scope, value.as_bytes(), v8::NewStringType::Normal)
+    } else {
+        v8::String::new(scope, value)
+    };
+    // Only a string longer than V8's limit (512 MiB) fails.
+    made.unwrap_or_else(|| v8::String::empty(scope)).into()
+}
+
+fn optional<'s>(scope: &mut v8::PinScope<'s, '_>, value: Option<&str>) -> v8::Local<'s, v8::Value> {
+    match value {
+        Some(value) => text(scope, value),
+        None => v8::undefined(scope).into(),
+    }
+}

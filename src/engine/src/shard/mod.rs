@@ -1,0 +1,140 @@
+//! A shard: one OS thread that owns connections, the isolates of the deployment's script, and the cells whose scopes hash to it.
+//!
+//! Invariant: nothing of a shard is touched by another thread; work arrives through its command queue and its mailbox.
+
+pub mod body;
+pub mod calls;
+mod cells;
+pub mod events;
+mod extension;
+pub mod http;
+pub mod ids;
+pub(crate) mod isolate;
+mod ops;
+mod run;
+
+use std::cell::{Cell, RefCell};
+use std::path::Path;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+use std::time::Duration;
+
+use celld_ids::CellScope;
+use celld_storage::{CellDb, ImagePath};
+
+pub use extension::celld_events;
+pub use isolate::BuildError;
+pub use run::Census;
+pub(crate) use run::{Command, Shard};
+
+use crate::host::{ActivateError, CommitLog, Host};
+use crate::platform::snapshot::Snapshot;
+use calls::Router;
+use cells::{Place, Resident, Residents};
+
+/// What all shards of a process have in common.
+#[derive(Clone)]
+pub struct ShardOptions {
+    /// How many shards there are.
+    pub shards: usize,
+    /// What isolates start from.
+    pub snapshot: Snapshot,
+    /// `fetch` events that may be in one cell at a time.
+    pub max_cell_requests: u32,
+    /// Bytes that the body of a public request may have.
+    pub max_request_body: u64,
+    /// How long a resident cell may keep the code of a replaced deployment before it is forced to move.
+    pub deploy_max_age: Duration,
+    /// An idle cell leaves memory after this time; `None`: it stays.
+    pub idle_evict: Option<Duration>,
+    /// The directory for the images of large cells; it exists, and nobody else uses it.
+    pub images: Arc<Path>,
+    /// Addresses that user code may not reach.
+    pub deny_net: Vec<String>,
+    /// What the public listener answers itself, before user code.
+    pub intercept: Option<Arc<dyn http::Intercept>>,
+}
+
+/// What the ops and tasks of one shard share.
+pub(crate) struct ShardState {
+    pub index: usize,
+    pub options: Arc<ShardOptions>,
+    /// Limits of each cell's database.
+    pub limits: Arc<celld_storage::Limits>,
+    pub host: Arc<dyn Host>,
+    pub log: Arc<dyn CommitLog>,
+    pub router: Router,
+    pub residents: Residents,
+    /// Public requests that are being answered, seen by the acceptor.
+    pub load: Arc<AtomicUsize>,
+    /// Residents that another isolate waits for, or that must leave a retiring one.
+    wanted: RefCell<Vec<Rc<Resident>>>,
+    wanted_signal: tokio::sync::Notify,
+    /// Cells that became idle lately.
+    idle: RefCell<Vec<Rc<Resident>>>,
+    serial: Cell<u64>,
+}
+
+impl ShardState {
+    pub fn next_serial(&self) -> u64 {
+        self.serial.set(self.serial.get() + 1);
+        self.serial.get()
+    }
+
+    /// Starts to bring a cell here; the resident's `place` says how it went.
+    pub fn activate(self: &Rc<Self>, resident: &Rc<Resident>) {
+        let (shard, resident) = (self.clone(), resident.clone());
+        tokio::task::spawn_local(async move {
+            match shard.host.activate(resident.scope.clone()).await {
+                Ok(activation) => {
+                    resident.epoch.set(activation.epoch);
+                    resident.txid.set(activation.txid);
+                    let path = shard.image_path(&resident.scope);
+                    resident.set_place(match CellDb::new(activation.image, Some(path), shard.limits.clone()) {
+                        Ok(db) => Place::Parked(Box::new(db)),
+                        Err(error) => Place::Failed(ActivateError::Failed {
+                            scope: resident.scope.clone(),
+                            cause: error.to_string(),
+                        }),
+                    });
+                }
+                Err(error) => resident.set_place(Place::Failed(error)),
+            }
+        });
+    }
+
+    /// Nothing of the resident runs any more.
+    pub fn note_idle(&self, resident: &Rc<Resident>) {
+        resident.active.set(false);
+        resident.idle_since.set(std::time::Instant::now());
+        if !resident.in_idle_queue.replace(true) {
+            self.idle.borrow_mut().push(resident.clone());
+        }
+    }
+
+    /// Empties the queue of cells that became idle lately.
+    fn take_idle(&self) -> Vec<Rc<Resident>> {
+        let idle = std::mem::take(&mut *self.idle.borrow_mut());
+        idle.iter().for_each(|resident| resident.in_idle_queue.set(false));
+        idle
+    }
+
+    /// Puts a cell back that has not been idle for long.
+    fn keep_idle(&self, resident: Rc<Resident>) {
+        if !resident.in_idle_queue.replace(true) {
+            self.idle.borrow_mut().push(resident);
+        }
+    }
+
+    /// Where the cell's image goes when it outgrows memory.
+    fn image_path(&self, scope: &CellScope) -> ImagePath {
+        ImagePath { dir: self.options.images.clone(), name: format!("{}-{}.db", scope.class(), scope.id()).into() }
+    }
+
+    /// Asks for the resident to be taken out of its isolate as soon as nothing runs in it.
+    pub fn want(&self, resident: &Rc<Resident>) {
+        self.wanted.borrow_mut().push(resident.clone());
+        self.wanted_signal.notify_one();
+    }
+}

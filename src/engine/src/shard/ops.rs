@@ -1,0 +1,258 @@
+//! Ops by which `js/events` reaches the shard: cells of this isolate, calls to the others, gates.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use celld_ids::CellScope;
+use deno_core::{JsBuffer, OpState, op2};
+use deno_error::JsErrorBox;
+use serde::Serialize;
+use tokio::sync::oneshot;
+
+use super::calls::{Call, CallTarget};
+use super::cells::{Place, Resident, shard_of};
+use super::events::{ErrorDescription, body_of_resource, decode_headers, encode_headers};
+use super::isolate::{IsolateState, park};
+use crate::host::LogFailed;
+use crate::shard::body::{Body, BodyResource};
+use crate::storage::table::CellTable;
+
+fn isolate(state: &RefCell<OpState>) -> Rc<IsolateState> {
+    state.borrow().borrow::<Rc<IsolateState>>().clone()
+}
+
+fn scope_of(class: &str, id: &str) -> Result<CellScope, JsErrorBox> {
+    CellScope::new(class, id).map_err(|e| JsErrorBox::type_error(e.to_string()))
+}
+
+fn unproven(error: LogFailed) -> JsErrorBox {
+    JsErrorBox::generic(error.to_string())
+}
+
+/// `true` when this isolate may hold the cell: it belongs to this shard, and this isolate runs the deployment that serves.
+#[op2(fast)]
+pub(crate) fn op_cell_is_here(state: &OpState, #[string] class: &str, #[string] id: &str) -> bool {
+    let isolate = state.borrow::<Rc<IsolateState>>();
+    !isolate.retiring.get() && shard_of(class, id, isolate.shard.options.shards) == isolate.shard.index
+}
+
+/// Brings the cell into this isolate and returns its handle: from the bucket, from where it was parked, or from the isolate of
+/// an older deployment as soon as that lets it go.
+#[op2]
+#[smi]
+pub(crate) async fn op_cell_acquire(
+    state: Rc<RefCell<OpState>>,
+    #[string] class: String,
+    #[string] id: String,
+) -> Result<u32, JsErrorBox> {
+    let isolate = isolate(&state);
+    let scope = scope_of(&class, &id)?;
+    let shard = isolate.shard.clone();
+    loop {
+        let (resident, is_new) = shard.residents.get_or_start(&scope);
+        if is_new {
+            shard.activate(&resident);
+        }
+        let changed = resident.changed.notified();
+        tokio::pin!(changed);
+        changed.as_mut().enable();
+        let place = std::mem::replace(&mut *resident.place.borrow_mut(), Place::Activating);
+        match place {
+            Place::Parked(db) => {
+                if isolate.retiring.get() {
+                    resident.set_place(Place::Parked(db));
+                    return Err(JsErrorBox::generic("The deployment of this Durable Object was replaced."));
+                }
+                let mut state = state.borrow_mut();
+                let handle = state.borrow_mut::<CellTable>().insert(*db);
+                let mut hosted = isolate.hosted.borrow_mut();
+                if hosted.len() <= handle as usize {
+                    hosted.resize(handle as usize + 1, None);
+                }
+                hosted[handle as usize] = Some(resident.clone());
+                *resident.place.borrow_mut() = Place::Hosted { isolate: isolate.serial, handle };
+                return Ok(handle);
+            }
+            Place::Failed(error) => {
+                shard.residents.remove(&scope);
+                resident.set_place(Place::Failed(error.clone()));
+                return Err(JsErrorBox::generic(error.to_string()));
+            }
+            Place::Hosted { isolate: host, handle } => {
+                *resident.place.borrow_mut() = Place::Hosted { isolate: host, handle };
+                if host == isolate.serial {
+                    return Err(JsErrorBox::generic(format!("cell {scope} is already in this isolate")));
+                }
+                shard.want(&resident);
+            }
+            Place::Activating => {}
+        }
+        changed.await;
+    }
+}
+
+/// The cell begins to do something.
+#[op2(fast)]
+pub(crate) fn op_cell_active(state: &OpState, #[smi] handle: u32) {
+    if let Some(resident) = state.borrow::<Rc<IsolateState>>().resident(handle) {
+        resident.active.set(true);
+    }
+}
+
+/// Nothing of the cell runs or waits any more: a safe point to move it.
+#[op2(fast)]
+pub(crate) fn op_cell_idle(state: &OpState, #[smi] handle: u32) {
+    let isolate = state.borrow::<Rc<IsolateState>>();
+    if let Some(resident) = isolate.resident(handle) {
+        isolate.shard.note_idle(&resident);
+        if isolate.retiring.get() {
+            isolate.shard.want(&resident);
+        }
+    }
+}
+
+/// The instance is gone: what it did not commit is rolled back, and the database is parked for the next instance.
+#[op2(fast)]
+pub(crate) fn op_cell_reset(state: &mut OpState, #[smi] handle: u32) {
+    let isolate = state.borrow::<Rc<IsolateState>>().clone();
+    park(&isolate, state.borrow_mut::<CellTable>(), handle);
+}
+
+fn gate_open(state: &OpState, resident: &Resident, handle: u32) -> bool {
+    !state.borrow::<CellTable>().is_touched(handle)
+        && resident.position.get() <= state.borrow::<Rc<IsolateState>>().shard.log.durable()
+}
+
+/// `true` when everything the cell has written is durable.
+#[op2(fast)]
+pub(crate) fn op_cell_gate_open(state: &OpState, #[smi] handle: u32) -> bool {
+    let resident = state.borrow::<Rc<IsolateState>>().resident(handle);
+    resident.is_none_or(|resident| gate_open(state, &resident, handle))
+}
+
+/// Resolves when everything that the cell has written up to now is durable; rejects when it never will be.
+#[op2]
+pub(crate) async fn op_cell_gate(state: Rc<RefCell<OpState>>, #[smi] handle: u32) -> Result<(), JsErrorBox> {
+    let isolate = isolate(&state);
+    let Some(resident) = isolate.resident(handle) else { return Ok(()) };
+    loop {
+        let committed = resident.changed.notified();
+        tokio::pin!(committed);
+        committed.as_mut().enable();
+        let (touched, failure) = {
+            let state = state.borrow();
+            let table = state.borrow::<CellTable>();
+            (table.is_touched(handle), table.failure(handle))
+        };
+        if let Some(failure) = failure {
+            return Err(JsErrorBox::generic(failure));
+        }
+        if !touched {
+            break;
+        }
+        committed.await;
+    }
+    isolate.shard.log.wait(resident.position.get()).await.map_err(unproven)
+}
+
+/// How many `fetch` events may be in one cell at a time (`CELLD_MAX_CELL_REQUESTS`).
+#[op2(fast)]
+#[smi]
+pub(crate) fn op_cell_request_limit(state: &OpState) -> u32 {
+    state.borrow::<Rc<IsolateState>>().shard.options.max_cell_requests
+}
+
+/// A response as `responseFromHost` in `js/events/request.js` takes it, or the error instead.
+#[derive(Serialize, Default)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct FetchAnswer {
+    error: Option<ErrorDescription>,
+    status: u16,
+    status_text: &'static str,
+    headers: String,
+    body: i64,
+    length: i64,
+}
+
+/// Calls the `fetch` handler of a cell that is not in this isolate.
+#[op2]
+#[serde]
+#[allow(clippy::too_many_arguments)]
+pub(crate) async fn op_cell_fetch(
+    state: Rc<RefCell<OpState>>,
+    #[string] class: String,
+    #[string] id: String,
+    #[string] name: Option<String>,
+    #[string] method: String,
+    #[string] url: String,
+    #[serde] headers: deno_core::ByteString,
+    #[smi] rid: i32,
+) -> Result<FetchAnswer, JsErrorBox> {
+    let headers = decode_headers(&headers)?;
+    let (router, body) = {
+        let mut state = state.borrow_mut();
+        let body = match u32::try_from(rid) {
+            Ok(rid) => body_of_resource(&mut state, rid)?,
+            Err(_) => Body::Empty,
+        };
+        (state.borrow::<Rc<IsolateState>>().shard.router.clone(), body)
+    };
+    let (reply, answer) = oneshot::channel();
+    let target = CallTarget::Fetch { method, url, headers, body, reply };
+    router.send(Call { scope: scope_of(&class, &id)?, name, target });
+    let response = match answer.await {
+        Ok(Ok(response)) => response,
+        Ok(Err(error)) => return Ok(FetchAnswer { error: Some(error), ..FetchAnswer::default() }),
+        Err(_) => {
+            let error = ErrorDescription::new("The Durable Object's node stopped before it answered.");
+            return Ok(FetchAnswer { error: Some(error), ..FetchAnswer::default() });
+        }
+    };
+    let (parts, body) = response.into_parts();
+    let length = body.length().and_then(|l| i64::try_from(l).ok()).unwrap_or(-1);
+    let rid = match body {
+        Body::Empty => -1,
+        body => i64::from(state.borrow_mut().resource_table.add(BodyResource::new(body))),
+    };
+    Ok(FetchAnswer {
+        error: None,
+        status: parts.status.as_u16(),
+        status_text: "",
+        // One character a byte, as JavaScript sees header values.
+        headers: encode_headers(&parts.headers).into_iter().map(char::from).collect(),
+        body: rid,
+        length,
+    })
+}
+
+/// The result of an RPC call, or the error instead.
+#[derive(Serialize)]
+pub(crate) struct RpcAnswer {
+    error: Option<ErrorDescription>,
+    value: Option<deno_core::ToJsBuffer>,
+}
+
+/// Calls an RPC method of a cell that is not in this isolate.
+#[op2]
+#[serde]
+pub(crate) async fn op_cell_rpc(
+    state: Rc<RefCell<OpState>>,
+    #[string] class: String,
+    #[string] id: String,
+    #[string] name: Option<String>,
+    #[string] method: String,
+    #[buffer] args: JsBuffer,
+) -> Result<RpcAnswer, JsErrorBox> {
+    let router = isolate(&state).shard.router.clone();
+    let (reply, answer) = oneshot::channel();
+    let target = CallTarget::Rpc { method, args: args.to_vec(), reply };
+    router.send(Call { scope: scope_of(&class, &id)?, name, target });
+    Ok(match answer.await {
+        Ok(Ok(value)) => RpcAnswer { error: None, value: Some(value.into()) },
+        Ok(Err(error)) => RpcAnswer { error: Some(error), value: None },
+        Err(_) => RpcAnswer {
+            error: Some(ErrorDescription::new("The Durable Object's node stopped before it answered.")),
+            value: None,
+        },
+    })
+}

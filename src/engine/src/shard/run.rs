@@ -1,0 +1,351 @@
+//! The thread of a shard: its command queue, its mailbox, its connections, and the isolates that serve, drain and start.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+use std::time::{Duration, Instant};
+
+use tokio::sync::{mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::calls::{Call, CallTarget, Router};
+use super::cells::{Place, Resident, Residents};
+use super::events::{ErrorDescription, Event, Reply};
+use super::http::{Connections, serve_connection};
+use super::isolate::{BuildError, ScriptIsolate};
+use super::{ShardOptions, ShardState};
+use crate::deployment::Deployment;
+use crate::host::Host;
+use crate::platform::modules::Modules;
+
+/// How often idle cells, draining isolates and forced moves are looked at.
+const HOUSEKEEPING: Duration = Duration::from_millis(100);
+/// A cell's database connection is closed after this time without work.
+const CLOSE_CONNECTION_AFTER: Duration = Duration::from_secs(1);
+
+/// What the process asks of a shard.
+pub(crate) enum Command {
+    /// A public connection to serve.
+    Connection(std::net::TcpStream),
+    /// Build an isolate of the deployment beside the one that serves.
+    Prepare(Arc<Deployment>, Arc<Modules>, oneshot::Sender<Result<(), BuildError>>),
+    /// Serve new events from what was prepared last.
+    Switch(oneshot::Sender<()>),
+    /// Forget what was prepared last.
+    Discard,
+    /// Report the counters.
+    Census(oneshot::Sender<Census>),
+    /// Finish requests, close connections, park every cell, end the thread.
+    Stop(oneshot::Sender<()>),
+}
+
+/// The counters of a shard.
+#[derive(Debug, Clone, Default)]
+pub struct Census {
+    /// Cells that this shard holds, with an instance or without.
+    pub owned_cells: usize,
+    /// Cells that have an instance.
+    pub resident_cells: usize,
+    /// Public connections.
+    pub connections: usize,
+    /// Events without an answer.
+    pub events: usize,
+    /// Deployments that are replaced but not finished.
+    pub draining: Vec<String>,
+    /// Cells whose instance still runs a replaced deployment.
+    pub moving_cells: usize,
+}
+
+/// One shard, on its own thread.
+pub(crate) struct Shard {
+    state: Rc<ShardState>,
+    serving: RefCell<Option<Rc<ScriptIsolate>>>,
+    prepared: RefCell<Option<Rc<ScriptIsolate>>>,
+    draining: RefCell<Vec<(Rc<ScriptIsolate>, Instant)>>,
+    connections: Connections,
+    stopping: CancellationToken,
+}
+
+impl Shard {
+    /// The body of the shard's thread; returns after [`Command::Stop`].
+    pub async fn run(
+        index: usize,
+        options: Arc<ShardOptions>,
+        host: Arc<dyn Host>,
+        router: Router,
+        load: Arc<AtomicUsize>,
+        mut commands: mpsc::UnboundedReceiver<Command>,
+        mut mailbox: mpsc::Receiver<Call>,
+    ) {
+        let log = host.log();
+        let shard = Rc::new(Shard {
+            state: Rc::new(ShardState {
+                index,
+                options,
+                limits: Arc::default(),
+                host,
+                log,
+                router,
+                residents: Residents::default(),
+                load,
+                wanted: RefCell::default(),
+                wanted_signal: tokio::sync::Notify::new(),
+                idle: RefCell::default(),
+                serial: std::cell::Cell::new(0),
+            }),
+            serving: RefCell::new(None),
+            prepared: RefCell::new(None),
+            draining: RefCell::default(),
+            connections: Connections { tracker: TaskTracker::new(), closing: CancellationToken::new() },
+            stopping: CancellationToken::new(),
+        });
+        tokio::task::spawn_local(shard.clone().keep_house());
+        tokio::task::spawn_local(shard.clone().move_wanted());
+        loop {
+            tokio::select! {
+                biased;
+                command = commands.recv() => match command {
+                    Some(Command::Stop(done)) => {
+                        shard.stop(&mut mailbox).await;
+                        let _ = done.send(());
+                        return;
+                    }
+                    Some(command) => shard.clone().command(command),
+                    None => return,
+                },
+                call = mailbox.recv() => {
+                    if let Some(call) = call {
+                        shard.call(call);
+                    }
+                }
+            }
+        }
+    }
+
+    fn command(self: Rc<Self>, command: Command) {
+        match command {
+            Command::Connection(stream) => {
+                let shard = self.clone();
+                self.connections.tracker.spawn_local(serve_connection(shard, stream));
+            }
+            Command::Prepare(deployment, modules, done) => {
+                tokio::task::spawn_local(async move {
+                    let built = ScriptIsolate::build(&self.state, deployment, modules).await;
+                    let _ = done.send(built.map(|isolate| {
+                        tokio::task::spawn_local(isolate.clone().pump());
+                        if let Some(stale) = self.prepared.borrow_mut().replace(isolate) {
+                            stale.close();
+                        }
+                    }));
+                });
+            }
+            Command::Switch(done) => {
+                self.switch();
+                let _ = done.send(());
+            }
+            Command::Discard => {
+                if let Some(isolate) = self.prepared.borrow_mut().take() {
+                    isolate.close();
+                }
+            }
+            Command::Census(reply) => {
+                let _ = reply.send(self.census());
+            }
+            Command::Stop(_) => {}
+        }
+    }
+
+    /// New events go to the prepared isolate; the cells of the old one move when they are idle.
+    fn switch(&self) {
+        let Some(next) = self.prepared.borrow_mut().take() else { return };
+        let Some(old) = self.serving.borrow_mut().replace(next) else { return };
+        old.state.retiring.set(true);
+        for resident in self.state.residents.hosted_by(old.state.serial) {
+            self.state.want(&resident);
+        }
+        self.draining.borrow_mut().push((old, Instant::now()));
+    }
+
+    /// The isolate that serves.
+    pub fn serving(&self) -> Option<Rc<ScriptIsolate>> {
+        self.serving.borrow().clone()
+    }
+
+    pub fn state(&self) -> &Rc<ShardState> {
+        &self.state
+    }
+
+    pub fn connections(&self) -> &Connections {
+        &self.connections
+    }
+
+    /// Runs a call from elsewhere in the isolate that serves.
+    fn call(&self, call: Call) {
+        let Call { scope, name, target } = call;
+        let Some(isolate) = self.serving() else {
+            target.refuse(ErrorDescription::new("The node serves no deployment."));
+            return;
+        };
+        if !isolate.deployment.script.classes().contains(&scope.class()) {
+            let why = format!("The deployment has no Durable Object class {}.", scope.class());
+            target.refuse(ErrorDescription::new(why));
+            return;
+        }
+        match target {
+            CallTarget::Fetch { method, url, headers, body, reply } => {
+                let has_body = !body.is_empty();
+                let event = Event { headers, body: has_body.then_some(body), reply: Reply::Fetch(reply) };
+                let id = isolate.state.events.borrow_mut().insert(event);
+                isolate.deliver_fetch(id, scope.class(), scope.id(), name.as_deref(), &method, &url, has_body);
+            }
+            CallTarget::Rpc { method, args, reply } => {
+                let event = Event { headers: Default::default(), body: None, reply: Reply::Rpc(reply) };
+                let id = isolate.state.events.borrow_mut().insert(event);
+                isolate.deliver_rpc(id, scope.class(), scope.id(), name.as_deref(), &method, args);
+            }
+        }
+    }
+
+    /// The isolate with this serial number.
+    fn isolate(&self, serial: u64) -> Option<Rc<ScriptIsolate>> {
+        let serving = self.serving.borrow();
+        let draining = self.draining.borrow();
+        let mut all = serving.iter().chain(draining.iter().map(|(isolate, _)| isolate));
+        all.find(|isolate| isolate.state.serial == serial).cloned()
+    }
+
+    fn evict(&self, resident: &Resident, reason: Option<&str>) {
+        if let Some(isolate) = resident.host().and_then(|serial| self.isolate(serial)) {
+            isolate.evict(resident, reason);
+        }
+    }
+
+    /// Takes wanted residents out of their isolates at a safe point: nothing runs in them and all they wrote is durable.
+    async fn move_wanted(self: Rc<Self>) {
+        loop {
+            self.state.wanted_signal.notified().await;
+            let wanted = std::mem::take(&mut *self.state.wanted.borrow_mut());
+            for resident in wanted {
+                if !resident.active.get() && resident.position.get() <= self.state.log.durable() {
+                    self.evict(&resident, None);
+                }
+            }
+        }
+    }
+
+    async fn keep_house(self: Rc<Self>) {
+        let mut tick = tokio::time::interval(HOUSEKEEPING);
+        tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        let mut closed = Vec::new();
+        while !self.stopping.is_cancelled() {
+            tick.tick().await;
+            let now = Instant::now();
+            self.retire(now);
+            self.close_idle_connections(now, &mut closed);
+            let Some(limit) = self.state.options.idle_evict else {
+                closed.clear();
+                continue;
+            };
+            closed.retain(|resident: &Rc<Resident>| match resident.idle_for(now) {
+                // Whatever it does now, it comes back here through the idle queue.
+                None => false,
+                Some(idle) if idle < limit || resident.position.get() > self.state.log.durable() => true,
+                Some(_) => {
+                    self.evict(resident, None);
+                    false
+                }
+            });
+        }
+    }
+
+    /// Closes the SQLite connections of cells that have been idle for a while, and moves them on to `closed`.
+    fn close_idle_connections(&self, now: Instant, closed: &mut Vec<Rc<Resident>>) {
+        for resident in self.state.take_idle() {
+            match resident.idle_for(now) {
+                None => {}
+                Some(idle) if idle < CLOSE_CONNECTION_AFTER => self.state.keep_idle(resident),
+                Some(_) => {
+                    self.close_connection(&resident);
+                    closed.push(resident);
+                }
+            }
+        }
+    }
+
+    fn close_connection(&self, resident: &Resident) {
+        let place = resident.host().and_then(|serial| self.isolate(serial));
+        if let (Some(isolate), Place::Hosted { handle, .. }) = (place, &*resident.place.borrow()) {
+            isolate.close_idle_connection(*handle);
+        }
+    }
+
+    /// Forces the cells of isolates that are past their time, and drops isolates that have nothing left to do.
+    fn retire(&self, now: Instant) {
+        let draining = self.draining.borrow().clone();
+        for (isolate, since) in draining {
+            let hosted = self.state.residents.hosted_by(isolate.state.serial);
+            let late = now.duration_since(since) >= self.state.options.deploy_max_age;
+            for resident in &hosted {
+                if late {
+                    isolate.evict(resident, Some("The Durable Object's code was updated; the event was cancelled."));
+                } else {
+                    self.state.want(resident);
+                }
+            }
+            let finished = hosted.is_empty() && isolate.live_events() == 0 && isolate.state.events.borrow().len() == 0;
+            // A stateless event has as long as a cell.
+            if finished || (late && hosted.is_empty()) {
+                isolate.close();
+                self.draining.borrow_mut().retain(|(other, _)| !Rc::ptr_eq(other, &isolate));
+            }
+        }
+    }
+
+    fn census(&self) -> Census {
+        let residents = self.state.residents.all();
+        let serving = self.serving().map(|isolate| isolate.state.serial);
+        let draining = self.draining.borrow();
+        let events = |isolate: &Rc<ScriptIsolate>| isolate.state.events.borrow().len();
+        Census {
+            owned_cells: self.state.residents.len(),
+            resident_cells: residents.iter().filter(|r| r.host().is_some()).count(),
+            connections: self.connections.tracker.len(),
+            events: self.serving().iter().map(events).sum::<usize>()
+                + draining.iter().map(|(isolate, _)| events(isolate)).sum::<usize>(),
+            draining: draining.iter().map(|(isolate, _)| isolate.deployment.id.clone()).collect(),
+            moving_cells: residents.iter().filter(|r| r.host().is_some_and(|h| Some(h) != serving)).count(),
+        }
+    }
+
+    /// Lets requests finish, then closes everything. What was written is committed; whether it is durable is the log's business.
+    async fn stop(&self, mailbox: &mut mpsc::Receiver<Call>) {
+        self.connections.closing.cancel();
+        self.connections.tracker.close();
+        let drained = self.connections.tracker.wait();
+        tokio::pin!(drained);
+        loop {
+            tokio::select! {
+                () = &mut drained => break,
+                // A request that finishes may still call cells of this shard.
+                call = mailbox.recv() => match call {
+                    Some(call) => self.call(call),
+                    None => break,
+                },
+            }
+        }
+        self.stopping.cancel();
+        mailbox.close();
+        while let Ok(call) = mailbox.try_recv() {
+            call.target.refuse(ErrorDescription::new("The node is shutting down."));
+        }
+        for resident in self.state.residents.all() {
+            self.evict(&resident, Some("The node is shutting down."));
+        }
+        let draining = std::mem::take(&mut *self.draining.borrow_mut());
+        for isolate in draining.into_iter().map(|(isolate, _)| isolate).chain(self.serving.borrow_mut().take()) {
+            isolate.close();
+        }
+    }
+}
