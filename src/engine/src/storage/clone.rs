@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use deno_core::v8;
+use deno_core::v8::{ValueDeserializerHelper as _, ValueSerializerHelper as _};
 use deno_error::JsErrorBox;
 
 use super::error;
@@ -93,7 +94,8 @@ pub(super) fn serialize<'s, 'i>(
     let refusal = Rc::new(RefCell::new(None));
     let Some(name) = v8::String::new(scope, HOST_OBJECT) else { return Ok(Serialized::Threw) };
     let host_object = v8::Symbol::for_key(scope, name);
-    let serializer = v8::ValueSerializer::new(scope, Box::new(DataOnly { refusal: refusal.clone(), host_object }));
+    let serializer =
+        v8::ValueSerializer::new(scope, Box::new(DataOnly { refusal: refusal.clone(), host_object }));
     serializer.write_header();
     v8::tc_scope!(let scope, scope);
     let written = serializer.write_value(scope.get_current_context(), value);

@@ -41,7 +41,10 @@ fn check_batch(count: usize, what: &str) -> Result<(), JsErrorBox> {
     Err(JsErrorBox::range_error(format!("Maximum number of {what} is {MAX_BATCH_KEYS}.")))
 }
 
-fn string<'s>(scope: &mut v8::PinScope<'s, '_>, bytes: &[u8]) -> Result<v8::Local<'s, v8::Value>, JsErrorBox> {
+fn string<'s>(
+    scope: &mut v8::PinScope<'s, '_>,
+    bytes: &[u8],
+) -> Result<v8::Local<'s, v8::Value>, JsErrorBox> {
     v8::String::new_from_utf8(scope, bytes, v8::NewStringType::Normal)
         .map(Into::into)
         .ok_or_else(|| JsErrorBox::range_error("string too long"))
@@ -93,7 +96,7 @@ pub(super) fn op_storage_kv_get_many<'s, 'i>(
 }
 
 /// Stores a value.
-#[op2(reentrant)]
+#[op2(fast, reentrant)]
 pub(super) fn op_storage_kv_put<'s, 'i>(
     scope: &mut v8::PinScope<'s, 'i>,
     state: Rc<RefCell<OpState>>,
@@ -109,7 +112,7 @@ pub(super) fn op_storage_kv_put<'s, 'i>(
 
 /// Stores all own enumerable properties of `entries` whose value is not undefined. Nothing is stored when one of them
 /// cannot be.
-#[op2(reentrant)]
+#[op2(fast, reentrant)]
 pub(super) fn op_storage_kv_put_many<'s, 'i>(
     scope: &mut v8::PinScope<'s, 'i>,
     state: Rc<RefCell<OpState>>,

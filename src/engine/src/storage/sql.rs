@@ -136,7 +136,7 @@ pub(super) fn op_storage_sql_rest<'s, 'i>(
         let next = table.with(cell, |db| {
             db.next_row(CursorId(cursor), |row| {
                 // Handles of one row at a time: a result may have many.
-                v8::scope!(let scope, scope);
+                v8::scope!(let scope, &mut *scope);
                 let row = to_js_row(scope, row, names.as_deref());
                 rows.set_index(scope, count, row);
             })
@@ -153,11 +153,15 @@ pub(super) fn op_storage_sql_rest<'s, 'i>(
     Ok(rows)
 }
 
-fn names<'s>(scope: &mut v8::PinScope<'s, '_>, columns: v8::Local<'s, v8::Array>) -> Vec<v8::Local<'s, v8::Name>> {
+fn names<'s>(
+    scope: &mut v8::PinScope<'s, '_>,
+    columns: v8::Local<'s, v8::Array>,
+) -> Vec<v8::Local<'s, v8::Name>> {
     let empty = v8::String::empty(scope);
     (0..columns.length())
         .map(|index| {
-            let name = columns.get_index(scope, index).and_then(|name| v8::Local::<v8::Name>::try_from(name).ok());
+            let name =
+                columns.get_index(scope, index).and_then(|name| v8::Local::<v8::Name>::try_from(name).ok());
             name.unwrap_or(empty.into())
         })
         .collect()

@@ -135,7 +135,9 @@ mod tests {
     #[test]
     fn touched_cells_come_in_order_and_once() {
         let mut table = CellTable::default();
-        let [a, b, c] = std::array::from_fn(|_| table.insert(CellDb::new(Image::Empty, None, Default::default()).unwrap()));
+        let [a, b, c] = std::array::from_fn(|_| {
+            table.insert(CellDb::new(Image::Empty, None, Default::default()).unwrap())
+        });
         for handle in [b, a, b, c] {
             table.with(handle, |db| db.kv_put("k", b"v")).unwrap();
         }
