@@ -9,7 +9,7 @@ import "ext:celld_platform/node_host.js";
 import { defineGlobals, defineNodeGlobals } from "ext:celld_platform/globals.js";
 import { console } from "ext:celld_platform/console.js";
 import { installReporting } from "ext:celld_platform/report.js";
-import "cloudflare:workers";
+import "node:celld-workers";
 
 const { ArrayPrototypeIncludes, ObjectDefineProperty, ObjectFreeze } = primordials;
 

@@ -3,8 +3,9 @@
 /// The compatibility flag that makes `node:` modules available.
 pub const NODEJS_COMPAT: &str = "nodejs_compat";
 
-/// Modules of the platform, available to every Worker.
-pub const CLOUDFLARE_MODULES: &[&str] = &["cloudflare:workers"];
+/// Modules of the platform, available to every Worker, and the URLs they have inside. `deno_core` lets
+/// only `ext:` and `node:` modules import internal ones, hence the scheme; user code cannot name the URLs.
+pub const CLOUDFLARE_MODULES: &[(&str, &str)] = &[("cloudflare:workers", "node:celld-workers")];
 
 /// `node:` modules (named without the scheme) available under [`NODEJS_COMPAT`]. A module that is not
 /// here cannot be reached from user code at all: not by `import`, `require` or `getBuiltinModule`.
@@ -58,7 +59,7 @@ pub fn public_node_module(specifier: &str) -> Option<&'static str> {
     NODE_MODULES.iter().copied().find(|public| *public == name)
 }
 
-/// `true` for a module of the platform that every Worker may import.
-pub fn is_cloudflare_module(specifier: &str) -> bool {
-    CLOUDFLARE_MODULES.contains(&specifier)
+/// The URL inside of the platform module that user code calls `specifier`.
+pub fn cloudflare_module(specifier: &str) -> Option<&'static str> {
+    CLOUDFLARE_MODULES.iter().find(|(public, _)| *public == specifier).map(|(_, url)| *url)
 }

@@ -37,7 +37,7 @@ deno_core::extension!(
         "globals.js",
         "node_host.js",
         "report.js",
-        "cloudflare:workers" = "cloudflare_workers_public.js",
+        "node:celld-workers" = "cloudflare_workers_public.js",
     ],
     lazy_loaded_esm = [
         dir "js/platform",

@@ -198,7 +198,7 @@ fn boot(runtime: &mut JsRuntime, modules: &Modules) -> Result<Booted, IsolateErr
     scope.get_current_context().set_allow_generation_from_strings(false);
     let result = v8::Local::<v8::Object>::try_from(v8::Local::new(scope, result));
     let result = result.map_err(|error| boot_error(&error))?;
-    let mut get = |name: &str| {
+    let get = |name: &str| {
         let key = v8::String::new(scope, name).unwrap_or_else(|| v8::String::empty(scope));
         result.get(scope, key.into()).ok_or_else(|| boot_error(&format!("it returned no {name}")))
     };

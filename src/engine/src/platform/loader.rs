@@ -38,8 +38,8 @@ impl Loader {
     /// Resolves an import in a user's module.
     fn resolve_user(&self, specifier: &str, importer: &str) -> Result<ModuleSpecifier, String> {
         let parse = |url: &str| ModuleSpecifier::parse(url).map_err(|error| error.to_string());
-        if builtins::is_cloudflare_module(specifier) {
-            return parse(specifier);
+        if let Some(url) = builtins::cloudflare_module(specifier) {
+            return parse(url);
         }
         if let Some(name) = builtins::public_node_module(specifier) {
             if self.node_compat {
