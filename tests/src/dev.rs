@@ -146,6 +146,9 @@ impl Dev {
 
 impl Drop for Dev {
     fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("celld dev said:\n{}\n{}", said(&self.stdout).join("\n"), self.log());
+        }
         // It may have ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
