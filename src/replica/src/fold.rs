@@ -201,8 +201,15 @@ impl Folder {
             .await?;
 
         let written = write_history(&shared.bucket, entries).await?;
+        #[cfg(test)]
+        if shared.options.broken == crate::proof::Broken::DeleteBeforeMark {
+            self.undeleted.extend(self.waiting.iter().take(count).map(|entry| entry.number));
+            self.delete().await;
+        }
         match record::raise_mark(&shared.bucket, &shared.session, last).await? {
             Raised::Yes => {}
+            #[cfg(test)]
+            Raised::Claimed if shared.options.broken == crate::proof::Broken::DeleteWhileClaimed => {}
             Raised::Claimed => return Err(FoldError::Claimed),
         }
         for entry in self.waiting.drain(..count) {

@@ -25,6 +25,8 @@ mod lease;
 mod log;
 mod owner;
 mod pacing;
+#[cfg(test)]
+mod proof;
 mod publish;
 mod record;
 mod restore;

@@ -152,6 +152,9 @@ pub struct LogOptions {
     pub compact_txids: u64,
     /// … or their objects this size in bytes.
     pub compact_bytes: u64,
+    /// Breaks one rule, to show that the tests would notice.
+    #[cfg(test)]
+    pub(crate) broken: crate::proof::Broken,
 }
 
 impl Default for LogOptions {
@@ -167,6 +170,8 @@ impl Default for LogOptions {
             keep_bytes: 64 << 20,
             compact_txids: 256,
             compact_bytes: 32 << 20,
+            #[cfg(test)]
+            broken: crate::proof::Broken::None,
         }
     }
 }

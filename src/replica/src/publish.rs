@@ -19,6 +19,8 @@ pub(crate) struct Patience {
     pub attempt: Duration,
     /// For the whole entry.
     pub total: Duration,
+    #[cfg(test)]
+    pub broken: crate::proof::Broken,
 }
 
 /// What stands at the entry's place.
@@ -41,12 +43,17 @@ pub(crate) async fn publish(
     let key = keys::log(session, number);
     let deadline = Instant::now() + patience.total;
     let mut problem = String::from("no answer");
-    for attempt in 0.. {
+    let mut tries = 0;
+    loop {
         let until = deadline.min(Instant::now() + patience.attempt);
         match timeout_at(until, bucket.create(&key, bytes.clone())).await {
             Ok(WriteOutcome::Done(_)) => return Ok(()),
             // Something stands there: an earlier attempt of ours (the store's client may have sent it twice), or a seal.
             Ok(WriteOutcome::Refused) => problem = "the place is taken".into(),
+            #[cfg(test)]
+            Ok(WriteOutcome::Unknown(_)) if patience.broken == crate::proof::Broken::AssumeDone => {
+                return Ok(());
+            }
             Ok(WriteOutcome::Unknown(error) | WriteOutcome::Failed(error)) => problem = error.to_string(),
             Err(_) => {}
         }
@@ -63,14 +70,15 @@ pub(crate) async fn publish(
             if Instant::now() >= deadline {
                 return Err(LogError::Unresolved { key, problem });
             }
-            backoff(attempt).await;
+            backoff(tries).await;
+            tries += 1;
         }
         if Instant::now() >= deadline {
             return Err(LogError::Unresolved { key, problem });
         }
-        backoff(attempt).await;
+        backoff(tries).await;
+        tries += 1;
     }
-    Err(LogError::Unresolved { key, problem })
 }
 
 /// Why a look at the place did not settle the matter.

@@ -133,6 +133,10 @@ impl Writer {
             Ok(published) => self.pacing.answered(published.took),
             Err(_) => self.broken = true,
         }
+        #[cfg(test)]
+        if self.shared.options.broken == crate::proof::Broken::AckAnyOrder && landed.outcome.is_ok() {
+            self.shared.advance(landed.last);
+        }
         self.landed.insert(landed.number, landed);
         let mut reached = None;
         while let Some(landed) = self.landed.remove(&self.prefix) {
@@ -181,8 +185,12 @@ async fn write(shared: &Arc<Shared>, number: EntryNo, batch: Vec<CellTx>) -> Res
             .await
             .map_err(|_| LogError::Closed)??
     };
-    let patience =
-        Patience { attempt: shared.options.attempt_timeout, total: shared.options.durability_timeout };
+    let patience = Patience {
+        attempt: shared.options.attempt_timeout,
+        total: shared.options.durability_timeout,
+        #[cfg(test)]
+        broken: shared.options.broken,
+    };
     let start = Instant::now();
     publish(&shared.bucket, &shared.session, number, &bytes, patience).await?;
     Ok(Published { bytes, took: start.elapsed() })

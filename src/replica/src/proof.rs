@@ -1,0 +1,298 @@
+//! The promise of the crate, tested whole: whatever the store does and whoever crashes when, nothing acknowledged is missing from
+//! a restore. The same test must notice when any of the four rules is broken.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use celld_bucket::{Bucket, Faults};
+use celld_ids::{CellScope, Epoch, SessionId};
+use celld_ltx::{File, Image, PAGE_SIZE, Page, Txid};
+use parking_lot::Mutex;
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+use tokio::time::{sleep, timeout};
+
+use crate::entry::EntryNo;
+use crate::log::{CellTx, LogOptions, SessionLog};
+use crate::publish::{Patience, publish};
+use crate::{keys, restore, seal_session};
+
+/// A rule to break.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Broken {
+    None,
+    /// Rule 1: acknowledge an entry whose predecessors are still on their way.
+    AckAnyOrder,
+    /// Rule 2: take an unknown outcome for success.
+    AssumeDone,
+    /// Rule 3: delete entries before the mark covers them.
+    DeleteBeforeMark,
+    /// Rule 3: delete entries although a successor has stopped the mark.
+    DeleteWhileClaimed,
+    /// Rule 4: delete the seal.
+    DeleteSeal,
+}
+
+const CELLS: usize = 3;
+
+fn scope(cell: usize) -> CellScope {
+    CellScope::new("Room", format!("c{cell}")).unwrap()
+}
+
+fn session(name: &str) -> SessionId {
+    SessionId::new(name).unwrap()
+}
+
+/// What transaction `txid` of `cell` does: its content tells which it was, and its size changes.
+fn transaction(cell: usize, txid: u64) -> CellTx {
+    let commit = 1 + (txid * 7 % 4) as u32;
+    let page = |pgno: u32| {
+        let mut data = vec![(cell as u8) ^ (pgno as u8); PAGE_SIZE];
+        data[..8].copy_from_slice(&txid.to_be_bytes());
+        Page { pgno, data: data.into() }
+    };
+    let mut pages = vec![page(1)];
+    if commit > 1 {
+        pages.push(page(commit));
+    }
+    CellTx { scope: scope(cell), epoch: Epoch(1), txid: Txid(txid), commit, pages, timestamp_ms: txid as i64 }
+}
+
+/// The database of `cell` after transaction `txid`.
+fn expected(cell: usize, txid: u64) -> Vec<u8> {
+    let mut image = Image::empty();
+    for txid in 1..=txid {
+        let tx = transaction(cell, txid);
+        image.apply(&File::transaction(tx.txid, tx.commit, tx.pages, 0).unwrap(), 100).unwrap();
+    }
+    image.into_bytes()
+}
+
+fn options(broken: Broken) -> LogOptions {
+    LogOptions {
+        depth: 4,
+        entry_bytes: 3 * 8192,
+        attempt_timeout: Duration::from_millis(500),
+        fold_entries: 4,
+        fold_interval: Duration::from_millis(100),
+        keep_bytes: 4096,
+        compact_txids: 12,
+        broken,
+        ..LogOptions::default()
+    }
+}
+
+fn faults(random: &mut StdRng) -> Faults {
+    Faults {
+        seed: random.random(),
+        latency: Duration::from_millis(2),
+        jitter: Duration::from_millis(random.random_range(1..120)),
+        lost_request: 0.06,
+        lost_response: 0.06,
+        late: 0.06,
+        late_by: Duration::from_millis(random.random_range(1..3000)),
+        throttled: 0.04,
+    }
+}
+
+/// One history: a session writes, at some time it dies (or only seems to), and successors, some of which die half-way too, take
+/// over. Says what was lost.
+async fn history(seed: u64, broken: Broken) -> Result<(), String> {
+    let mut random = StdRng::seed_from_u64(seed);
+    let bucket = Bucket::in_memory();
+    let old = session("old.1");
+    let Ok(log) =
+        SessionLog::start(bucket.with_faults(faults(&mut random)), old.clone(), options(broken)).await
+    else {
+        return Ok(());
+    };
+
+    // The writer runs on its own, also while it is being fenced.
+    let appended = Arc::new(Mutex::new(Vec::new()));
+    let writer = {
+        let (log, appended) = (log.clone(), appended.clone());
+        let mut random = StdRng::seed_from_u64(seed ^ 1);
+        tokio::spawn(async move {
+            let mut txids = [0; CELLS];
+            for _ in 0..200 {
+                let cell = random.random_range(0..CELLS);
+                txids[cell] += 1;
+                let position = log.append(transaction(cell, txids[cell]));
+                appended.lock().push((position, cell, txids[cell]));
+                if random.random_bool(0.6) {
+                    sleep(Duration::from_millis(random.random_range(0..40))).await;
+                }
+                if log.frontier().borrow().failed.is_some() {
+                    break;
+                }
+            }
+        })
+    };
+    sleep(Duration::from_millis(random.random_range(0..2500))).await;
+    let mut log = Some(log);
+    let mut acknowledged = None;
+    if random.random_bool(0.3) {
+        // Dropping the last handle stops the log's tasks where they are.
+        writer.abort();
+        let _ = writer.await;
+        acknowledged = log.take().map(|log| log.durable());
+    }
+
+    let mut by = 0;
+    loop {
+        by += 1;
+        let successor = session(&format!("new.{by}"));
+        let store = bucket.with_faults(faults(&mut random));
+        let patience = Duration::from_millis(if by < 4 { random.random_range(1..1500) } else { 600_000 });
+        match timeout(patience, seal_session(&store, &old, &successor)).await {
+            Ok(Ok(_)) => break,
+            Ok(Err(error)) if by > 60 => return Err(format!("cannot seal: {error}")),
+            _ => {}
+        }
+    }
+    let mut restored = Vec::new();
+    for cell in 0..CELLS {
+        restored.push(restore(&bucket, &scope(cell)).await.map_err(|error| error.to_string())?);
+    }
+    if broken == Broken::DeleteSeal {
+        for listed in bucket.list(&keys::log_dir(&old), None, 1000).await.unwrap() {
+            bucket.delete(&listed.key).await.unwrap();
+        }
+    }
+
+    // The old session goes on until it notices, and every delayed request arrives.
+    sleep(Duration::from_secs(60)).await;
+    let acknowledged = log.map(|log| log.durable()).or(acknowledged);
+    for &(position, cell, txid) in appended.lock().iter() {
+        if Some(position) <= acknowledged && restored[cell].txid < Txid(txid) {
+            return Err(format!("acknowledged transaction {txid} of cell {cell} is lost"));
+        }
+    }
+    for (cell, first) in restored.iter().enumerate() {
+        if first.image != expected(cell, first.txid.0) {
+            return Err(format!("cell {cell} has a wrong image"));
+        }
+        let again = restore(&bucket, &scope(cell)).await.map_err(|error| error.to_string())?;
+        if again.txid != first.txid || again.image != first.image {
+            return Err(format!("cell {cell} changed after its takeover"));
+        }
+    }
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_acknowledged_is_ever_lost() {
+    for seed in 0..300 {
+        if let Err(lost) = history(seed, Broken::None).await {
+            panic!("seed {seed}: {lost}");
+        }
+    }
+}
+
+async fn is_noticed(broken: Broken) {
+    for seed in 0..1000 {
+        if history(seed, broken).await.is_err() {
+            return;
+        }
+    }
+    panic!("nobody noticed {broken:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn acknowledging_out_of_order_is_noticed() {
+    is_noticed(Broken::AckAnyOrder).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn assuming_success_is_noticed() {
+    is_noticed(Broken::AssumeDone).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn deleting_before_the_mark_is_noticed() {
+    is_noticed(Broken::DeleteBeforeMark).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn deleting_after_a_claim_is_noticed() {
+    is_noticed(Broken::DeleteWhileClaimed).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn deleting_the_seal_is_noticed() {
+    is_noticed(Broken::DeleteSeal).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_clean_stop_leaves_nothing_to_do() {
+    let bucket = Bucket::in_memory();
+    let old = session("old.1");
+    let log = SessionLog::start(bucket.clone(), old.clone(), options(Broken::None)).await.unwrap();
+    for txid in 1..=40 {
+        log.append(transaction(0, txid));
+    }
+    log.close().await.unwrap();
+    assert_eq!(log.durable(), log.appended());
+    assert_eq!(log.backlog_bytes(), 0);
+    assert_eq!(log.append(transaction(0, 41)), crate::Position::NEVER);
+
+    let left = bucket.list(&keys::log_dir(&old), None, 10).await.unwrap();
+    assert_eq!(left.len(), 1, "only the seal is left: {left:?}");
+    let tail = seal_session(&bucket, &old, &session("new.1")).await.unwrap();
+    assert_eq!(left[0].key, keys::log(&old, tail.seal));
+    assert_eq!(tail.seal, tail.mark.next());
+    let restored = restore(&bucket, &scope(0)).await.unwrap();
+    assert_eq!((restored.txid, restored.image), (Txid(40), expected(0, 40)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_session_that_was_sealed_fails_and_acknowledges_nothing_more() {
+    let bucket = Bucket::in_memory();
+    let old = session("old.1");
+    let log = SessionLog::start(bucket.clone(), old.clone(), options(Broken::None)).await.unwrap();
+    let first = log.append(transaction(0, 1));
+    log.wait(first).await.unwrap();
+    let tail = seal_session(&bucket, &old, &session("new.1")).await.unwrap();
+    let late = log.append(transaction(0, 2));
+    let error = log.wait(late).await.unwrap_err();
+    assert!(
+        matches!(&*error, crate::LogError::Sealed { by } if by.as_str() == "new.1")
+            || matches!(&*error, crate::LogError::Claimed),
+        "{error}"
+    );
+    assert!(tail.seal > EntryNo(1));
+    assert_eq!(restore(&bucket, &scope(0)).await.unwrap().txid, Txid(1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_store_that_never_answers_fails_the_entry_in_time() {
+    let lost = Faults { lost_request: 1.0, ..Faults::default() };
+    let slow = Faults { latency: Duration::from_secs(3600), ..Faults::default() };
+    for faults in [lost, slow] {
+        let store = Bucket::in_memory().with_faults(faults);
+        let start = tokio::time::Instant::now();
+        let patience = Patience {
+            attempt: Duration::from_secs(3),
+            total: Duration::from_secs(10),
+            broken: Broken::None,
+        };
+        let result = publish(&store, &session("old.1"), EntryNo(1), &"entry".into(), patience).await;
+        assert!(matches!(result, Err(crate::LogError::Unresolved { .. })));
+        assert!(start.elapsed() < Duration::from_secs(12), "{:?}", start.elapsed());
+    }
+}
+
+#[tokio::test]
+async fn a_damaged_object_is_named() {
+    let bucket = Bucket::in_memory();
+    let log = SessionLog::start(bucket.clone(), session("old.1"), options(Broken::None)).await.unwrap();
+    log.append(transaction(0, 1));
+    log.fold().await.unwrap();
+    let key = bucket.list("cells", None, 10).await.unwrap()[0].key.clone();
+    let mut bytes = bucket.get(&key).await.unwrap().unwrap().bytes.to_vec();
+    let last = bytes.len() - 1;
+    bytes[last] ^= 1;
+    bucket.put(&key, bytes.into()).await.unwrap();
+    let error = restore(&bucket, &scope(0)).await.unwrap_err().to_string();
+    assert!(error.starts_with(&key), "{error}");
+}
