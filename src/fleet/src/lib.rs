@@ -27,22 +27,15 @@ pub struct Lease {
 /// What a session that wants to serve a cell does.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Claim {
-    /// Nobody has ever owned it: create the record.
-    Create {
-        /// The epoch to write.
-        epoch: Epoch,
-    },
     /// It is ours already.
     Keep {
         /// The epoch it has.
         epoch: Epoch,
     },
-    /// The owner is gone: seal its log, then replace the record.
-    TakeOver {
-        /// The session whose log is sealed first.
-        seal: SessionId,
-        /// The epoch to write.
-        epoch: Epoch,
+    /// Nobody serves it: write the owner record with the next epoch.
+    Take {
+        /// The dead session whose log is sealed first.
+        seal: Option<SessionId>,
     },
     /// A live node serves it.
     Leave {
@@ -51,13 +44,13 @@ pub enum Claim {
     },
 }
 
-/// Decides for session `me` of node `node` about a cell with the owner record `owner`.
+/// Decides for session `me` of node `node` about a cell with the owner record `owner`; `None` when nobody owns it.
 ///
-/// `lease` is the lease that names the owner's session, if one does. A lease that has ended, a lease that another session of the
-/// same node has taken, and a lease of `node` itself, whose earlier sessions are all over, make the owner a dead one. The clock
-/// decides only *when* a cell is taken over: what the old session can still acknowledge is decided by the seal.
+/// `lease` is the lease of the owner's node, if it has one. A lease that has ended, a lease that another session of the same node
+/// holds by now, and a lease of `node` itself, whose earlier sessions are all over, make the owner a dead one. The clock decides
+/// only *when* a cell is taken over: what the old session can still acknowledge is decided by the seal.
 pub fn claim(me: &SessionId, node: &NodeId, owner: Option<&Owner>, lease: Option<&Lease>, now_ms: u64) -> Claim {
-    let Some(owner) = owner else { return Claim::Create { epoch: Epoch::FIRST } };
+    let Some(owner) = owner else { return Claim::Take { seal: None } };
     if owner.session == *me {
         return Claim::Keep { epoch: owner.epoch };
     }
@@ -65,7 +58,7 @@ pub fn claim(me: &SessionId, node: &NodeId, owner: Option<&Owner>, lease: Option
         Some(lease) if lease.session == owner.session && lease.expires_ms > now_ms && lease.node != *node => {
             Claim::Leave { node: lease.node.clone() }
         }
-        _ => Claim::TakeOver { seal: owner.session.clone(), epoch: owner.epoch.next() },
+        _ => Claim::Take { seal: Some(owner.session.clone()) },
     }
 }
 
@@ -88,8 +81,8 @@ mod tests {
     }
 
     #[test]
-    fn a_new_cell_is_created_and_an_own_one_kept() {
-        assert_eq!(decide(None, None), Claim::Create { epoch: Epoch(1) });
+    fn a_free_cell_is_taken_and_an_own_one_kept() {
+        assert_eq!(decide(None, None), Claim::Take { seal: None });
         assert_eq!(decide(Some(("a.2", 4)), None), Claim::Keep { epoch: Epoch(4) });
     }
 
@@ -100,7 +93,7 @@ mod tests {
 
     #[test]
     fn a_dead_owner_is_sealed_and_replaced() {
-        let take = Claim::TakeOver { seal: session("b.1"), epoch: Epoch(5) };
+        let take = Claim::Take { seal: Some(session("b.1")) };
         assert_eq!(decide(Some(("b.1", 4)), None), take, "no lease at all");
         assert_eq!(decide(Some(("b.1", 4)), Some(("b", "b.1", 1000))), take, "a lease that has ended");
         assert_eq!(decide(Some(("b.1", 4)), Some(("b", "b.2", 9000))), take, "a lease of a later session");
@@ -108,7 +101,7 @@ mod tests {
 
     #[test]
     fn an_earlier_session_of_the_own_node_is_over_whatever_its_lease_says() {
-        let take = Claim::TakeOver { seal: session("a.1"), epoch: Epoch(5) };
+        let take = Claim::Take { seal: Some(session("a.1")) };
         assert_eq!(decide(Some(("a.1", 4)), Some(("a", "a.1", 9000))), take);
     }
 }

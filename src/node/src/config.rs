@@ -135,6 +135,10 @@ pub struct NodeConfig {
     pub shards: usize,
     /// The lifetime of the node's lease (`CELLD_TTL_MS`), renewed at a third of it.
     pub lease_ttl: Duration,
+    /// Answers wait until the writes they reveal are durable (`CELLD_OUTPUT_GATE`). `false`: an acknowledged write can be lost.
+    pub output_gate: bool,
+    /// Idle cells leave memory after this time (`CELLD_IDLE_EVICT_S`). `None`: they stay.
+    pub idle_evict: Option<Duration>,
     /// Bounds on what is accepted.
     pub limits: Limits,
     /// When deployments are adopted.

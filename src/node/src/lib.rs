@@ -3,6 +3,19 @@
 //! Invariant: reads no environment variable and no command line; [`NodeConfig`] says everything.
 
 pub mod config;
+mod console;
+mod deployments;
+mod durable;
+mod host;
+mod internal;
+mod lease;
 pub mod live_reload;
+mod public;
+mod run;
+mod seals;
 
 pub use config::{Adoption, CONSOLE_TARGET, Limits, Listener, NodeConfig, NodeReady, Shutdown, VarOverrides};
+pub use deployments::ReloadError;
+pub use internal::ReloadAnswer;
+pub use lease::LeaseError;
+pub use run::{NodeError, run};

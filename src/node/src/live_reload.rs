@@ -84,6 +84,11 @@ impl LiveReload {
         });
     }
 
+    /// The deployment that was published last; empty once the node stops.
+    pub fn current(&self) -> Arc<str> {
+        self.deployment.borrow().clone().unwrap_or_else(|| "".into())
+    }
+
     /// Ends every event stream, so that open pages do not hold up a graceful stop.
     pub fn close(&self) {
         self.deployment.send_replace(None);

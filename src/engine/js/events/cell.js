@@ -1,0 +1,253 @@
+// The cells of this isolate: one record for each, the queue in front of it, and the order in which deliveries reach user code.
+//
+// Invariant: a delivery starts only when the microtask queue is empty. Storage operations settle in microtasks, so between two
+// of them no other event of the same cell can run, which is what the platform's input gate promises.
+
+import { core } from "ext:core/mod.js";
+import {
+  op_cell_acquire,
+  op_cell_active,
+  op_cell_gate,
+  op_cell_gate_open,
+  op_cell_idle,
+  op_cell_reset,
+  op_delivery_queued,
+  op_report_uncaught,
+} from "ext:core/ops";
+import { Event, runInEvent } from "ext:celld_events/context.js";
+import { toError } from "ext:celld_events/errors.js";
+
+const STARTING = 0;
+const READY = 1;
+const GONE = 2;
+
+/** Every cell whose instance lives in this isolate, by class and ID. */
+const cells = new Map();
+
+/** Deliveries that may run as soon as the microtask queue is empty, oldest first. */
+const ready = [];
+let readyHead = 0;
+
+function cellKey(className, id) {
+  return className + ":" + id;
+}
+
+class Cell {
+  constructor(className, id, name) {
+    this.className = className;
+    this.id = id;
+    this.name = name;
+    /** Index of the cell's slot in Rust; -1 until the cell is acquired. */
+    this.handle = -1;
+    this.phase = STARTING;
+    this.instance = null;
+    this.state = null;
+    /** How many `blockConcurrencyWhile` callbacks keep other events out. */
+    this.blocked = 0;
+    /** Deliveries that wait for the constructor or for `blocked` to reach zero. */
+    this.queue = [];
+    /** Deliveries and `waitUntil` promises that have not settled. */
+    this.active = 0;
+    /** `fetch` deliveries that have not settled or not started. */
+    this.fetches = 0;
+    /** The functions that fail what is in flight when the cell is reset. */
+    this.inflight = new Set();
+  }
+}
+
+/** What runs inside a cell, and how to fail it when the cell goes away first. */
+class Delivery {
+  constructor(cell, run, fail) {
+    this.cell = cell;
+    this.run = run;
+    this.fail = fail;
+  }
+}
+
+function push(delivery) {
+  ready.push(delivery);
+  op_delivery_queued();
+}
+
+/** Hands `run(cell)` to the cell once it is ready; `fail(error)` is called instead if it never will be. */
+function deliver(cell, run, fail) {
+  const delivery = new Delivery(cell, run, fail);
+  if (cell.phase === READY && cell.blocked === 0 && cell.queue.length === 0) push(delivery);
+  else cell.queue.push(delivery);
+}
+
+/** Runs the oldest delivery. Called by the host with an empty microtask queue, once for each `op_delivery_queued`. */
+function deliverNext() {
+  const delivery = ready[readyHead];
+  ready[readyHead++] = undefined;
+  if (readyHead === ready.length) {
+    ready.length = 0;
+    readyHead = 0;
+  }
+  const cell = delivery.cell;
+  if (cell.phase === GONE) {
+    delivery.fail(gone());
+    return;
+  }
+  if (cell.phase === STARTING || cell.blocked > 0) {
+    cell.queue.push(delivery);
+    return;
+  }
+  runInEvent(new Event(cell), delivery.run, cell);
+}
+
+function gone() {
+  const error = new Error("The Durable Object was reset while this event waited for it.");
+  error.retryable = true;
+  return error;
+}
+
+function openGate(cell) {
+  const queue = cell.queue;
+  cell.queue = [];
+  for (let i = 0; i < queue.length; i++) push(queue[i]);
+}
+
+/** Counts an activity of the cell until the returned promise settles. */
+function begin(cell) {
+  if (cell.active++ === 0 && cell.handle >= 0) op_cell_active(cell.handle);
+}
+
+function end(cell) {
+  if (--cell.active === 0 && cell.phase === READY) op_cell_idle(cell.handle);
+}
+
+/**
+ * Resolves `promise` outwards: with its own result, but not before every write that the result can reveal is durable.
+ * Nothing that a cell says leaves it by another way.
+ */
+function throughGate(cell, value, resolve, reject) {
+  if (op_cell_gate_open(cell.handle)) {
+    resolve(value);
+    return;
+  }
+  op_cell_gate(cell.handle).then(() => resolve(value), reject);
+}
+
+/** The constructor of `className`, set by `install`. */
+const classes = new Map();
+let makeState = null;
+
+function install(exportsOf, stateFactory) {
+  for (const [name, value] of exportsOf) classes.set(name, value);
+  makeState = stateFactory;
+}
+
+/** The record of a cell of this shard, started if it is not there yet. */
+function cellFor(className, id, name) {
+  const key = cellKey(className, id);
+  let cell = cells.get(key);
+  if (cell === undefined) {
+    cell = new Cell(className, id, name);
+    cells.set(key, cell);
+    start(cell, key);
+  } else if (cell.name === undefined && name !== undefined) {
+    cell.name = name;
+  }
+  return cell;
+}
+
+async function start(cell, key) {
+  try {
+    cell.handle = await op_cell_acquire(cell.className, cell.id);
+  } catch (error) {
+    drop(cell, key, error);
+    return;
+  }
+  op_cell_active(cell.handle);
+  cell.active++;
+  const construct = () => {
+    const Class = classes.get(cell.className);
+    const { state, env } = makeState(cell);
+    cell.state = state;
+    cell.instance = new Class(state, env);
+  };
+  try {
+    runInEvent(new Event(cell), construct);
+  } catch (error) {
+    op_report_uncaught(error, `constructor of ${cell.className}`);
+    const handle = cell.handle;
+    drop(cell, key, error);
+    op_cell_reset(handle);
+    return;
+  }
+  if (cell.phase === GONE) return;
+  cell.phase = READY;
+  end(cell);
+  if (cell.blocked === 0) openGate(cell);
+}
+
+/** Takes the cell out of this isolate and fails whatever it was doing or about to do. */
+function drop(cell, key, error) {
+  cell.phase = GONE;
+  if (cells.get(key) === cell) cells.delete(key);
+  const queue = cell.queue;
+  cell.queue = [];
+  for (const delivery of queue) delivery.fail(error);
+  const inflight = [...cell.inflight];
+  cell.inflight.clear();
+  for (const fail of inflight) fail(error);
+}
+
+/** The host's order to give a cell up: for a new deployment, for memory, or because its storage failed. */
+function evict(className, id, reason) {
+  const key = cellKey(className, id);
+  const cell = cells.get(key);
+  if (cell === undefined) return;
+  drop(cell, key, reason === undefined ? gone() : new Error(reason));
+}
+
+/** Runs `callback` while no event is delivered to the cell; settles as it does. */
+async function exclusively(cell, callback) {
+  cell.blocked++;
+  begin(cell);
+  try {
+    return await callback();
+  } finally {
+    cell.blocked--;
+    end(cell);
+    if (cell.blocked === 0 && cell.phase === READY) openGate(cell);
+  }
+}
+
+/** `ctx.blockConcurrencyWhile`: events wait until the callback has settled; a failure resets the cell. */
+function blockConcurrencyWhile(cell, callback) {
+  return exclusively(cell, async () => {
+    try {
+      return await callback();
+    } catch (error) {
+      resetCell(cell, error);
+      throw error;
+    }
+  });
+}
+
+/** Throws the instance away; the next event constructs a new one from durable storage. */
+function resetCell(cell, error) {
+  if (cell.phase === GONE) return;
+  const handle = cell.handle;
+  drop(cell, cellKey(cell.className, cell.id), toError(error));
+  op_cell_reset(handle);
+}
+
+export {
+  begin,
+  blockConcurrencyWhile,
+  cellFor,
+  cellKey,
+  cells,
+  deliver,
+  deliverNext,
+  end,
+  evict,
+  exclusively,
+  GONE,
+  install,
+  resetCell,
+  throughGate,
+};

@@ -1,0 +1,37 @@
+// The event that the running code belongs to. It travels in the continuation-preserved embedder data, so it survives every
+// await, timer and callback; user code has no way to reach it.
+
+import { core } from "ext:core/mod.js";
+
+const { getAsyncContext, setAsyncContext } = core;
+const kEvent = Symbol("event");
+
+/** One delivery to user code: a request, an RPC call, an alarm. */
+class Event {
+  /** @param {Cell | null} cell the cell that the event runs in, null for a stateless Worker */
+  constructor(cell) {
+    this.cell = cell;
+    /** Promises, the answer among them, that keep the event going. */
+    this.waiting = 0;
+    /** The request of a stateless event. */
+    this.request = null;
+  }
+}
+
+/** Runs `f(a, b, c)` as part of `event`; what it starts stays part of it. */
+function runInEvent(event, f, a, b, c) {
+  const previous = getAsyncContext();
+  setAsyncContext({ __proto__: null, [kEvent]: event });
+  try {
+    return f(a, b, c);
+  } finally {
+    setAsyncContext(previous);
+  }
+}
+
+/** @returns {Event | null} */
+function currentEvent() {
+  return getAsyncContext()?.[kEvent] ?? null;
+}
+
+export { currentEvent, Event, runInEvent };

@@ -1,0 +1,63 @@
+// `DurableObjectNamespace` IDs: 32 bytes, of which the last 16 prove that the first 16 belong to the namespace.
+
+import { op_cell_id_from_name, op_cell_id_from_string, op_cell_id_unique } from "ext:core/ops";
+
+const kConstruct = Symbol("construct");
+
+class DurableObjectId {
+  #hex;
+  #className;
+  #name;
+
+  constructor(key, className, hex, name) {
+    if (key !== kConstruct) throw new TypeError("Illegal constructor");
+    this.#className = className;
+    this.#hex = hex;
+    this.#name = name;
+  }
+
+  /** The name that the ID was made from, if it was made by `idFromName`. */
+  get name() {
+    return this.#name;
+  }
+
+  toString() {
+    return this.#hex;
+  }
+
+  equals(other) {
+    return DurableObjectId.is(other) && other.#hex === this.#hex;
+  }
+
+  static is(value) {
+    return typeof value === "object" && value !== null && #hex in value;
+  }
+
+  static classOf(id) {
+    return id.#className;
+  }
+}
+
+const isId = DurableObjectId.is;
+const classOf = DurableObjectId.classOf;
+delete DurableObjectId.is;
+delete DurableObjectId.classOf;
+
+function makeId(className, hex, name) {
+  return new DurableObjectId(kConstruct, className, hex, name);
+}
+
+function idFromName(className, name) {
+  const text = String(name);
+  return makeId(className, op_cell_id_from_name(className, text), text);
+}
+
+function newUniqueId(className) {
+  return makeId(className, op_cell_id_unique(className), undefined);
+}
+
+function idFromString(className, text) {
+  return makeId(className, op_cell_id_from_string(className, String(text)), undefined);
+}
+
+export { classOf, DurableObjectId, idFromName, idFromString, isId, makeId, newUniqueId };

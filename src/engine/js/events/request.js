@@ -1,0 +1,269 @@
+// Requests and responses at the boundary to the host: built lazily on the way in, taken apart with as few calls as possible on
+// the way out.
+
+import { core } from "ext:core/mod.js";
+import {
+  op_request_body,
+  op_request_headers,
+  op_respond_bytes,
+  op_respond_empty,
+  op_respond_stream,
+  op_respond_string,
+  op_respond_text,
+} from "ext:core/ops";
+
+const { fromInnerRequest, toInnerRequest } = core.loadExtScript("ext:deno_fetch/23_request.js");
+const {
+  fromInnerResponse,
+  newInnerResponse,
+  Response,
+  ResponsePrototype,
+  SERVE_FAST_HEADER_CONTENT_TYPE,
+  SERVE_FAST_HEADER_DEFAULT_TEXT,
+  SERVE_FAST_HEADER_NONE,
+  serveFastBodyKey,
+  serveFastConsumedKey,
+  serveFastContentTypeKey,
+  serveFastHeaderKindKey,
+  serveFastStatusKey,
+  toInnerResponse,
+  wireHeaderList,
+} = core.loadExtScript("ext:deno_fetch/23_response.js");
+const { InnerBody } = core.loadExtScript("ext:deno_fetch/22_body.js");
+const {
+  getReadableStreamResourceBacking,
+  readableStreamForRid,
+  resourceForReadableStream,
+} = core.loadExtScript("ext:deno_web/06_streams.js");
+
+const NO_BODY = -1;
+
+/** `name NUL value NUL …`, one character a byte, as a list of pairs. */
+function decodeHeaders(text) {
+  const list = [];
+  if (text.length === 0) return list;
+  const parts = text.split("\0");
+  for (let i = 0; i + 1 < parts.length; i += 2) list.push([parts[i], parts[i + 1]]);
+  return list;
+}
+
+/** The reverse of `decodeHeaders`. Header values are byte strings, so the result has one byte a character. */
+function encodeHeaders(list) {
+  let text = "";
+  for (let i = 0; i < list.length; i++) text += list[i][0] + "\0" + list[i][1] + "\0";
+  return text;
+}
+
+/** A request of the host: headers and body are fetched when they are first looked at. */
+class HostRequest {
+  #id;
+  #method;
+  #url;
+  #headers;
+  #body;
+
+  constructor(id, method, url, hasBody) {
+    this.#id = id;
+    this.#method = method;
+    this.#url = url;
+    this.#headers = undefined;
+    this.#body = hasBody ? undefined : null;
+    this.redirectMode = "manual";
+    this.redirectCount = 0;
+    this.clientRid = null;
+    this.blobUrlEntry = null;
+  }
+
+  get method() {
+    return this.#method;
+  }
+
+  get headerList() {
+    return this.#headers ??= decodeHeaders(op_request_headers(this.#id));
+  }
+
+  get body() {
+    if (this.#body === undefined) {
+      const rid = op_request_body(this.#id);
+      this.#body = rid === NO_BODY ? null : new InnerBody(readableStreamForRid(rid));
+    }
+    return this.#body;
+  }
+
+  set body(value) {
+    this.#body = value;
+  }
+
+  /** Detaches the request from its event, so that it can be read after the host has forgotten it. */
+  materialize() {
+    void this.headerList;
+    void this.body;
+  }
+
+  url() {
+    return this.#url;
+  }
+
+  currentUrl() {
+    return this.#url;
+  }
+
+  get urlList() {
+    return [() => this.#url];
+  }
+
+  get urlListProcessed() {
+    return [this.#url];
+  }
+}
+
+/** A request that one piece of user code hands to another in the same isolate. */
+class LocalRequest {
+  #url;
+
+  constructor(method, url, headerList, body) {
+    this.method = method;
+    this.#url = url;
+    this.headerList = headerList;
+    this.body = body;
+    this.redirectMode = "manual";
+    this.redirectCount = 0;
+    this.clientRid = null;
+    this.blobUrlEntry = null;
+  }
+
+  url() {
+    return this.#url;
+  }
+
+  currentUrl() {
+    return this.#url;
+  }
+
+  get urlList() {
+    return [() => this.#url];
+  }
+
+  get urlListProcessed() {
+    return [this.#url];
+  }
+}
+
+/** The parts of a `Request` that is about to be sent: its body moves, its headers are copied. */
+function takeRequest(request) {
+  const inner = toInnerRequest(request);
+  let body = null;
+  if (inner.body !== null) {
+    if (inner.body.unusable()) {
+      throw new TypeError(
+        "Cannot reconstruct a Request with a used body.",
+      );
+    }
+    body = inner.body.createProxy();
+  }
+  const headers = inner.headerList;
+  const copy = new Array(headers.length);
+  for (let i = 0; i < headers.length; i++) copy[i] = [headers[i][0], headers[i][1]];
+  return new LocalRequest(inner.method, inner.url(), copy, body);
+}
+
+/** The resource ID of a body that is about to leave the isolate, or `NO_BODY`. */
+function bodyToRid(body) {
+  if (body === null) return NO_BODY;
+  const stream = body.stream;
+  const backing = getReadableStreamResourceBacking(stream);
+  if (backing && backing.autoClose && !stream.locked) {
+    // A body that came from the host and was not touched goes back without passing through JavaScript.
+    stream.getReader();
+    return backing.rid;
+  }
+  return resourceForReadableStream(stream, body.length ?? undefined);
+}
+
+const usedTwice = () =>
+  new TypeError(
+    "Body has already been used. It can only be used once. Use tee() first if you need to read it twice.",
+  );
+
+/** What the platform says when a handler's result is no response. */
+function assertResponse(value) {
+  if (!(typeof value === "object" && value !== null && ResponsePrototype.isPrototypeOf(value))) {
+    throw new TypeError(
+      "Incorrect type for Promise: the Promise did not resolve to 'Response'.",
+    );
+  }
+}
+
+/** Sends `response` as the answer to event `id`. Throws when it cannot be sent, having sent nothing. */
+function respond(id, response) {
+  if (response[serveFastStatusKey] === 200 && !response[serveFastConsumedKey]) {
+    const body = response[serveFastBodyKey];
+    const kind = response[serveFastHeaderKindKey];
+    if (typeof body === "string" && kind === SERVE_FAST_HEADER_DEFAULT_TEXT) {
+      response[serveFastConsumedKey] = true;
+      op_respond_text(id, body);
+      return;
+    }
+    if (typeof body === "string" && kind === SERVE_FAST_HEADER_CONTENT_TYPE) {
+      response[serveFastConsumedKey] = true;
+      op_respond_string(id, 200, "content-type\0" + response[serveFastContentTypeKey] + "\0", body);
+      return;
+    }
+  }
+  const inner = toInnerResponse(response);
+  const headers = encodeHeaders(wireHeaderList(inner));
+  const body = inner.body;
+  if (body === null) {
+    op_respond_empty(id, inner.status, headers);
+    return;
+  }
+  if (body.unusable()) throw usedTwice();
+  const held = body.streamOrStatic.body;
+  if (typeof held === "string") {
+    body.streamOrStatic.consumed = true;
+    op_respond_string(id, inner.status, headers, held);
+  } else if (held instanceof Uint8Array) {
+    body.streamOrStatic.consumed = true;
+    op_respond_bytes(id, inner.status, headers, held);
+  } else {
+    op_respond_stream(id, inner.status, headers, bodyToRid(body));
+  }
+}
+
+/** A response as its receiver sees it: immutable headers, the body moved over. */
+function receiveResponse(response) {
+  const inner = toInnerResponse(response);
+  if (inner.body !== null) {
+    if (response[serveFastConsumedKey] || inner.body.unusable()) throw usedTwice();
+  }
+  const received = newInnerResponse(inner.status, inner.statusMessage);
+  const headers = wireHeaderList(inner);
+  for (let i = 0; i < headers.length; i++) received.headerList.push([headers[i][0], headers[i][1]]);
+  received.body = inner.body === null ? null : inner.body.createProxy();
+  return fromInnerResponse(received, "immutable");
+}
+
+/** A response of the host, as `op_cell_fetch` describes it. */
+function responseFromHost(status, statusText, headers, rid, length) {
+  const inner = newInnerResponse(status, statusText);
+  inner.headerList = decodeHeaders(headers);
+  if (rid !== NO_BODY) {
+    inner.body = new InnerBody(readableStreamForRid(rid));
+    if (length >= 0) inner.body.length = length;
+  }
+  return fromInnerResponse(inner, "immutable");
+}
+
+export {
+  assertResponse,
+  bodyToRid,
+  encodeHeaders,
+  fromInnerRequest,
+  HostRequest,
+  NO_BODY,
+  receiveResponse,
+  respond,
+  Response,
+  responseFromHost,
+  takeRequest,
+};

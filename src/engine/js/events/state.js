@@ -1,0 +1,76 @@
+// `ctx` of a Durable Object.
+
+import { op_cell_gate, op_report_uncaught } from "ext:core/ops";
+import { begin, blockConcurrencyWhile, end, exclusively, GONE, resetCell } from "ext:celld_events/cell.js";
+import { createStorage } from "ext:celld_storage/storage.js";
+
+function storageHooks(cell) {
+  return {
+    durable: () => op_cell_gate(cell.handle),
+    exclusively: (run) => exclusively(cell, run),
+    checkAlarmHandler() {
+      throw new Error("Alarms are not available in this release of celld.");
+    },
+  };
+}
+
+class DurableObjectState {
+  #cell;
+  #id;
+  #storage;
+  #props;
+
+  constructor(cell, id, props) {
+    this.#cell = cell;
+    this.#id = id;
+    this.#storage = undefined;
+    this.#props = props;
+  }
+
+  get id() {
+    return this.#id;
+  }
+
+  get props() {
+    return this.#props;
+  }
+
+  get storage() {
+    return this.#storage ??= createStorage(this.#cell.handle, storageHooks(this.#cell));
+  }
+
+  waitUntil(promise) {
+    const cell = this.#cell;
+    begin(cell);
+    Promise.resolve(promise).then(
+      () => end(cell),
+      (error) => {
+        end(cell);
+        op_report_uncaught(error, "waitUntil");
+      },
+    );
+  }
+
+  blockConcurrencyWhile(callback) {
+    if (typeof callback !== "function") {
+      return Promise.reject(
+        new TypeError(
+          "Failed to execute 'blockConcurrencyWhile' on 'DurableObjectState': parameter 1 is not of type 'Function'.",
+        ),
+      );
+    }
+    return blockConcurrencyWhile(this.#cell, callback);
+  }
+
+  /** Ends the instance at once; whatever it was doing fails with `reason`. */
+  abort(reason) {
+    const cell = this.#cell;
+    const error = reason instanceof Error
+      ? reason
+      : new Error(reason === undefined ? "Application called abort() to reset Durable Object." : String(reason));
+    if (cell.phase !== GONE) resetCell(cell, error);
+    throw error;
+  }
+}
+
+export { DurableObjectState };

@@ -1,0 +1,142 @@
+//! Deployments: from the pointer in the bucket to code that serves.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use celld_bucket::Bucket;
+use celld_engine::deployment::{Binding, BindingValue, Deployment, Module, ModuleKind, Script};
+use celld_engine::platform::modules::Modules;
+use celld_engine::{AdoptError, Engine};
+use celld_project::LoadedDeployment;
+use tokio_util::sync::CancellationToken;
+
+use crate::config::VarOverrides;
+use crate::public::Public;
+
+/// Why a deployment was not adopted; the one before goes on serving.
+#[derive(Debug, thiserror::Error)]
+pub enum ReloadError {
+    /// The bucket, the manifest or a module.
+    #[error(transparent)]
+    Load(#[from] celld_project::LoadError),
+    /// The file of variables.
+    #[error("cannot read the variables in {path}: {cause}")]
+    Vars {
+        /// The file.
+        path: String,
+        /// What is wrong with it.
+        cause: String,
+    },
+    /// The code.
+    #[error(transparent)]
+    Adopt(#[from] AdoptError),
+    /// Nothing has been deployed into the bucket.
+    #[error("the bucket has no deployment: run `celld deploy`")]
+    None,
+}
+
+/// Adopts what the bucket's pointer names.
+pub(crate) struct Deployments {
+    pub bucket: Bucket,
+    pub engine: Arc<Engine>,
+    pub public: Arc<Public>,
+    pub vars: VarOverrides,
+}
+
+impl Deployments {
+    /// Builds and serves the current deployment, even if it is the one that serves: variables may have changed.
+    pub async fn reload(&self) -> Result<String, ReloadError> {
+        let loaded = celld_project::load_current(&self.bucket).await?.ok_or(ReloadError::None)?;
+        self.adopt(loaded).await
+    }
+
+    /// Adopts the current deployment if another one serves. `None`: nothing to do.
+    async fn poll_once(&self) -> Result<Option<String>, ReloadError> {
+        let Some(pointer) = celld_project::current(&self.bucket).await? else { return Ok(None) };
+        if self.engine.serving().is_some_and(|serving| serving.id == pointer.id) {
+            return Ok(None);
+        }
+        let loaded = celld_project::load(&self.bucket, &pointer.id).await?;
+        self.adopt(loaded).await.map(Some)
+    }
+
+    async fn adopt(&self, loaded: LoadedDeployment) -> Result<String, ReloadError> {
+        let vars = self.vars.read().map_err(|(path, cause)| ReloadError::Vars { path, cause })?;
+        let deployment = Arc::new(to_engine(loaded, &vars));
+        let modules = Modules::new(deployment.script.clone()).map_err(AdoptError::from)?;
+        let id = deployment.id.clone();
+        self.engine.adopt(deployment, Arc::new(modules)).await?;
+        self.public.set_healthy(true);
+        self.public.adopted(&id);
+        tracing::info!(deployment = %id, "adopted a deployment");
+        Ok(id)
+    }
+
+    /// Follows the pointer until `stop`. A deployment that does not build is reported once.
+    pub async fn follow(self: Arc<Self>, interval: Duration, stop: CancellationToken) {
+        let mut reported = None;
+        loop {
+            tokio::select! {
+                () = tokio::time::sleep(interval) => {}
+                () = stop.cancelled() => return,
+            }
+            let error = self.poll_once().await.err().map(|e| e.to_string());
+            if let Some(error) = &error
+                && reported.as_ref() != Some(error)
+            {
+                tracing::error!(%error, "cannot adopt the current deployment; the one before goes on serving");
+            }
+            reported = error;
+        }
+    }
+}
+
+fn to_engine(loaded: LoadedDeployment, vars: &BTreeMap<String, String>) -> Deployment {
+    let LoadedDeployment { manifest, modules: loaded } = loaded;
+    let mut modules = BTreeMap::new();
+    let mut maps = BTreeMap::new();
+    for module in loaded {
+        let kind = match module.kind {
+            celld_project::ModuleKind::Esm => ModuleKind::Esm,
+            celld_project::ModuleKind::Wasm => ModuleKind::Wasm,
+            celld_project::ModuleKind::Text => ModuleKind::Text,
+            celld_project::ModuleKind::Data => ModuleKind::Data,
+            celld_project::ModuleKind::Json => ModuleKind::Json,
+            celld_project::ModuleKind::SourceMap => {
+                maps.insert(module.name, module.bytes);
+                continue;
+            }
+        };
+        modules.insert(module.name, Module { kind, bytes: module.bytes, source_map: None });
+    }
+    for (name, map) in maps {
+        if let Some(module) = name.strip_suffix(".map").and_then(|of| modules.get_mut(of)) {
+            module.source_map = Some(map);
+        }
+    }
+    let mut bindings: Vec<Binding> = manifest
+        .vars
+        .into_iter()
+        .filter(|(name, _)| !vars.contains_key(name))
+        .map(|(name, value)| Binding { name, value: BindingValue::Json(value) })
+        .collect();
+    bindings.extend(
+        vars.iter().map(|(name, value)| Binding { name: name.clone(), value: BindingValue::Json(value.clone().into()) }),
+    );
+    bindings.extend(manifest.durable_objects.into_iter().map(|binding| Binding {
+        name: binding.name,
+        value: BindingValue::DurableObject { class: binding.class },
+    }));
+    Deployment {
+        id: manifest.id,
+        script: Arc::new(Script {
+            name: manifest.script,
+            main: manifest.main,
+            modules,
+            bindings,
+            compatibility_date: Some(manifest.compatibility_date),
+            compatibility_flags: manifest.compatibility_flags,
+        }),
+    }
+}
