@@ -114,19 +114,23 @@ impl NodeHost {
         let failed = |cause: String| ActivateError::Failed { scope: scope.clone(), cause };
         let _permit = self.activations.acquire().await.map_err(|e| failed(e.to_string()))?;
         let claimed = tokio::time::timeout(self.deadline, self.claim(scope));
-        let (epoch, is_new) = claimed.await.map_err(|_| {
+        let (epoch, before) = claimed.await.map_err(|_| {
             failed(format!("its owner record could not be claimed within {} ms", self.deadline.as_millis()))
         })??;
-        if is_new {
+        if before == Before::Nobody {
             return Ok(Activation { epoch, txid: celld_ltx::Txid(0), image: Image::Empty });
+        }
+        if before == Before::Us {
+            // What this session wrote for it may still be in the log alone.
+            self.log().fold().await.map_err(|e| failed(e.to_string()))?;
         }
         let restored = celld_replica::restore(&self.bucket, scope).await.map_err(|e| failed(e.to_string()))?;
         let image = if restored.image.is_empty() { Image::Empty } else { Image::Memory(restored.image) };
         Ok(Activation { epoch, txid: restored.txid, image })
     }
 
-    /// Makes this session the owner of `scope`. Returns the epoch, and whether the cell has never had an owner.
-    async fn claim(&self, scope: &CellScope) -> Result<(Epoch, bool), ActivateError> {
+    /// Makes this session the owner of `scope`. Returns the epoch, and who had the cell before.
+    async fn claim(&self, scope: &CellScope) -> Result<(Epoch, Before), ActivateError> {
         let failed = |cause: String| ActivateError::Failed { scope: scope.clone(), cause };
         let mut found = celld_replica::read_owner(&self.bucket, scope).await.map_err(|e| failed(e.to_string()))?;
         for _ in 0..CLAIM_ATTEMPTS {
@@ -139,7 +143,7 @@ impl NodeHost {
                 _ => None,
             };
             match celld_fleet::claim(&self.session, &self.node, owner.as_ref(), lease.as_ref(), now_ms()) {
-                celld_fleet::Claim::Keep { epoch } => return Ok((epoch, false)),
+                celld_fleet::Claim::Keep { epoch } => return Ok((epoch, Before::Us)),
                 celld_fleet::Claim::Leave { node } => {
                     return Err(ActivateError::Elsewhere { scope: scope.clone(), owner: node.to_string() });
                 }
@@ -148,7 +152,10 @@ impl NodeHost {
             }
             let claimed = celld_replica::claim(&self.bucket, scope, found.as_ref(), &self.session).await;
             match claimed.map_err(|e| failed(e.to_string()))? {
-                celld_replica::Claim::Won(owned) => return Ok((owned.record.epoch, found.is_none())),
+                celld_replica::Claim::Won(owned) => {
+                    let before = if found.is_none() { Before::Nobody } else { Before::Another };
+                    return Ok((owned.record.epoch, before));
+                }
                 celld_replica::Claim::Lost(now) => found = now,
             }
         }
@@ -161,6 +168,17 @@ impl NodeHost {
         let lease = celld_replica::read_lease(&self.bucket, &node).await.map_err(|e| e.to_string())?;
         Ok(lease.map(|found| Lease { node, session: found.record.session, expires_ms: found.record.expires_ms }))
     }
+}
+
+/// Who owned a cell when it was claimed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Before {
+    /// It has never had an owner, so it has no history.
+    Nobody,
+    /// Another session, whose log is in the cell's history by now.
+    Another,
+    /// This session.
+    Us,
 }
 
 impl Host for NodeHost {
