@@ -21,6 +21,7 @@ const {
 } = primordials;
 
 const load = core.loadExtScript;
+const webidl = load("ext:deno_webidl/00_webidl.js");
 const { DOMException } = load("ext:deno_web/01_dom_exception.js");
 const url = load("ext:deno_web/00_url.js");
 const { URLPattern } = load("ext:deno_web/01_urlpattern.js");
@@ -319,6 +320,8 @@ function defineGlobals(target) {
   });
 
   ObjectSetPrototypeOf(target, ServiceWorkerGlobalScope.prototype);
+  // What a constructor would do: methods of EventTarget check it.
+  ObjectDefineProperty(target, webidl.brand, { __proto__: null, value: webidl.brand });
   event.setEventTargetData(target);
   event.saveGlobalThisReference(target);
 }

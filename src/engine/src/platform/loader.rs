@@ -54,12 +54,32 @@ impl Loader {
             return Err("this runtime has no such module".to_owned());
         }
         let url = deno_core::resolve_import(specifier, importer).map_err(|error| error.to_string())?;
-        // A name in the bundle may be imported bare, as workerd allows.
         if self.modules.by_url(url.as_str()).is_some() {
             return Ok(url);
         }
         Err("no module of that name is in the bundle".to_owned())
     }
+
+    /// Resolves an import in a user's module, or says why it is refused.
+    fn import_of_user(&self, specifier: &str, importer: &str) -> Result<ModuleSpecifier, String> {
+        self.resolve_user(specifier, importer).or_else(|reason| {
+            // A name in the bundle may be imported bare, as workerd allows.
+            let bare = super::modules::module_url(specifier);
+            bare.filter(|url| self.modules.by_url(url.as_str()).is_some()).ok_or_else(|| {
+                format!("cannot import {specifier:?} from {:?}: {reason}", display_name(importer))
+            })
+        })
+    }
+}
+
+/// The scheme of URLs that stand for an import that was refused; see [`refusal`].
+const REFUSED_SCHEME: &str = "celld-refused";
+
+/// A URL whose loading fails with `reason`. An error from `resolve` is not enough: for a static import
+/// `deno_core` would then look among all built-in modules, also those that are not for users.
+fn refusal(reason: &str) -> ModuleResolveResponse {
+    let reason = percent_encoding::utf8_percent_encode(reason, percent_encoding::NON_ALPHANUMERIC);
+    ModuleSpecifier::parse(&format!("{REFUSED_SCHEME}:{reason}")).map_err(JsErrorBox::from_err)
 }
 
 impl ModuleLoader for Loader {
@@ -71,15 +91,11 @@ impl ModuleLoader for Loader {
         if referrer.starts_with("ext:") || referrer.starts_with("node:") {
             return deno_core::resolve_import(specifier, referrer).map_err(JsErrorBox::from_err);
         }
-        let bare = || {
-            super::modules::module_url(specifier).filter(|url| self.modules.by_url(url.as_str()).is_some())
-        };
-        self.resolve_user(specifier, referrer).or_else(|reason| {
-            bare().ok_or_else(|| {
-                let importer = display_name(referrer);
-                JsErrorBox::type_error(format!("cannot import {specifier:?} from {importer:?}: {reason}"))
-            })
-        })
+        self.import_of_user(specifier, referrer).or_else(|reason| refusal(&reason))
+    }
+
+    fn import_meta_resolve(&self, specifier: &str, referrer: &str) -> ModuleResolveResponse {
+        self.import_of_user(specifier, referrer).map_err(JsErrorBox::type_error)
     }
 
     fn load(
@@ -88,6 +104,10 @@ impl ModuleLoader for Loader {
         _referrer: Option<&ModuleLoadReferrer>,
         options: ModuleLoadOptions,
     ) -> ModuleLoadResponse {
+        if specifier.scheme() == REFUSED_SCHEME {
+            let reason = percent_encoding::percent_decode_str(specifier.path()).decode_utf8_lossy();
+            return ModuleLoadResponse::Sync(Err(JsErrorBox::type_error(reason.into_owned())));
+        }
         let Some((_, module)) = self.modules.by_url(specifier.as_str()) else {
             let name = display_name(specifier.as_str());
             return ModuleLoadResponse::Sync(Err(JsErrorBox::type_error(format!(

@@ -79,7 +79,9 @@ pub struct Bundle {
 impl Bundle {
     pub fn new(main: &str) -> Self {
         let bundle = Bundle { main: main.to_owned(), modules: BTreeMap::new(), flags: Vec::new() };
-        bundle.esm("assert.js", include_str!("../workers/assert.js"))
+        bundle
+            .esm("assert.js", include_str!("../workers/assert.js"))
+            .esm("walk.js", include_str!("../workers/walk.js"))
     }
 
     pub fn module(mut self, name: &str, kind: ModuleKind, bytes: &[u8]) -> Self {

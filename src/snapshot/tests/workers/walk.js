@@ -31,7 +31,10 @@ export function walk(roots, visit) {
         continue;
       }
       try {
-        follow(Reflect.get(value, key), step);
+        const got = Reflect.get(value, key);
+        // An accessor that returns a promise refuses by a rejection.
+        if (got instanceof Promise) got.catch(() => {});
+        follow(got, step);
       } catch {
         // An accessor that wants another receiver.
       }
