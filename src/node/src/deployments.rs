@@ -20,14 +20,9 @@ pub enum ReloadError {
     /// The bucket, the manifest or a module.
     #[error(transparent)]
     Load(#[from] celld_project::LoadError),
-    /// The file of variables.
-    #[error("cannot read the variables in {path}: {cause}")]
-    Vars {
-        /// The file.
-        path: String,
-        /// What is wrong with it.
-        cause: String,
-    },
+    /// The file of variables (`CELLD_VARS_FILE`).
+    #[error(transparent)]
+    Vars(#[from] celld_project::DotenvError),
     /// The code.
     #[error(transparent)]
     Adopt(#[from] AdoptError),
@@ -62,7 +57,7 @@ impl Deployments {
     }
 
     async fn adopt(&self, loaded: LoadedDeployment) -> Result<String, ReloadError> {
-        let vars = self.vars.read().map_err(|(path, cause)| ReloadError::Vars { path, cause })?;
+        let vars = read_vars(&self.vars)?;
         let deployment = Arc::new(to_engine(loaded, &vars));
         let modules = Modules::new(deployment.script.clone()).map_err(AdoptError::from)?;
         let id = deployment.id.clone();
@@ -90,6 +85,16 @@ impl Deployments {
             reported = error;
         }
     }
+}
+
+/// The operator's variables; what the environment of the process says wins over the file.
+fn read_vars(overrides: &VarOverrides) -> Result<BTreeMap<String, String>, ReloadError> {
+    let mut vars = BTreeMap::new();
+    if let Some(path) = &overrides.file {
+        vars.extend(celld_project::read_dotenv(path)?);
+    }
+    vars.extend(overrides.fixed.clone());
+    Ok(vars)
 }
 
 fn to_engine(loaded: LoadedDeployment, vars: &BTreeMap<String, String>) -> Deployment {

@@ -76,32 +76,32 @@ pub async fn run(
     ready: impl FnOnce(NodeReady) + Send + 'static,
 ) -> Result<(), NodeError> {
     celld_storage::assert_compile_options()?;
-    let NodeConfig { bucket, node, work_dir, lease_ttl, .. } = &config;
+    let NodeConfig { bucket, listen, internal_listen, node, work_dir, lease_ttl, .. } = config;
     let work = |cause| NodeError::WorkDir { path: work_dir.clone(), cause };
     let images = empty_directory(&work_dir.join("cells")).map_err(work)?;
-    let public_listener = open("public", config.listen)?;
-    let internal_listener = open("internal", config.internal_listen)?;
+    let public_listener = open("public", listen)?;
+    let internal_listener = open("internal", internal_listen)?;
     let addresses = NodeReady {
         public: local_address("public", &public_listener)?,
         internal: local_address("internal", &internal_listener)?,
     };
 
-    let session = SessionId::of(node, nonce()?);
+    let session = SessionId::of(&node, nonce()?);
     let log_failed = |e: &dyn std::fmt::Display| NodeError::Log(e.to_string());
     let seals = Seals::new(bucket.clone(), session.clone());
     // The earlier life of this node is over. Its cells are sealed off before this one serves anything.
-    if let Some(earlier) = NodeLease::predecessor(bucket, node).await.map_err(|e| log_failed(&e))? {
+    if let Some(earlier) = NodeLease::predecessor(&bucket, &node).await.map_err(|e| log_failed(&e))? {
         seals.seal(&earlier).await.map_err(|e| log_failed(&e))?;
     }
     let log = SessionLog::start(bucket.clone(), session.clone(), LogOptions::default());
     let log = log.await.map_err(|e| log_failed(&e))?;
     let lease = NodeLease::take(
-        bucket,
+        &bucket,
         Announcement {
             node: node.clone(),
             session: session.clone(),
             internal: Some(config.advertise.clone().unwrap_or_else(|| addresses.internal.to_string())),
-            ttl: *lease_ttl,
+            ttl: lease_ttl,
         },
     );
     let lease = lease.await.map_err(NodeError::Lease)?;

@@ -41,20 +41,20 @@ pub(crate) struct DevVars {
 pub(crate) fn load(directory: &Path, env: Option<&str>) -> Result<Option<DevVars>, DotenvError> {
     let names = env.map(|env| format!(".dev.vars.{env}")).into_iter().chain([".dev.vars".to_owned()]);
     for path in names.map(|name| directory.join(name)) {
-        match std::fs::read_to_string(&path) {
-            Ok(text) => {
-                let vars = parse(&text).map_err(|(line, message)| DotenvError::Syntax {
-                    path: path.clone(),
-                    line,
-                    message,
-                })?;
-                return Ok(Some(DevVars { file: path, vars }));
-            }
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-            Err(source) => return Err(DotenvError::Read { path, source }),
+        match read_dotenv(&path) {
+            Ok(vars) => return Ok(Some(DevVars { file: path, vars })),
+            Err(DotenvError::Read { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
         }
     }
     Ok(None)
+}
+
+/// The variables of a file in the dotenv format, in its order.
+pub fn read_dotenv(path: &Path) -> Result<IndexMap<String, String>, DotenvError> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|source| DotenvError::Read { path: path.to_owned(), source })?;
+    parse(&text).map_err(|(line, message)| DotenvError::Syntax { path: path.to_owned(), line, message })
 }
 
 /// Parses the whole text; an error is a line number and a message.

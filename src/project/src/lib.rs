@@ -23,6 +23,6 @@ pub use deploy::{
     CURRENT_KEY, DeployError, Deployed, LoadError, LoadedDeployment, Pointer, current, deploy, deploy_at,
     load, load_current,
 };
-pub use dotenv::DotenvError;
+pub use dotenv::{DotenvError, read_dotenv};
 pub use manifest::{DurableObject, Manifest, ManifestError, MigrationEntry, ModuleEntry, VERSION};
 pub use project::Project;
