@@ -7,10 +7,14 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
+use crate::answer::Cloud;
 use crate::local::{LocalOptions, LocalStore};
 use crate::memory::MemoryStore;
+use crate::remote::RemoteStore;
 use crate::store::Store;
-use crate::{At, BucketError, Listed, Object, Suffix, Version, WriteOutcome, key};
+use crate::{
+    At, BucketError, BucketUrl, Listed, Object, StoreOptions, Suffix, Version, WriteOutcome, key, options,
+};
 
 /// A bucket and the key prefix in it. Cloning is cheap and every clone is the same bucket.
 ///
@@ -44,6 +48,30 @@ impl Bucket {
     /// The same with options.
     pub fn local_with(path: impl AsRef<Path>, options: LocalOptions) -> Result<Bucket, BucketError> {
         Ok(Bucket(Arc::new(LocalStore::open(path.as_ref(), options)?)))
+    }
+
+    /// The bucket that `url` names. Sends nothing: wrong credentials show in the first request (see [`Bucket::probe`]).
+    ///
+    /// Errors: [`BucketError::Other`] with the setting that is missing, contradictory or not supported.
+    pub fn open(url: &BucketUrl, options: &StoreOptions) -> Result<Bucket, BucketError> {
+        let remote = |cloud, client: Result<_, String>, prefix: &str| {
+            let name: Arc<str> = url.to_string().into();
+            match client {
+                Ok(client) => Ok(Bucket(Arc::new(RemoteStore::new(name, cloud, client, prefix)))),
+                Err(detail) => {
+                    let at = At { verb: "open", key: "".into(), bucket: name };
+                    Err(BucketError::Other { at, detail })
+                }
+            }
+        };
+        match url {
+            BucketUrl::Local(path) => Bucket::local(path),
+            BucketUrl::S3 { bucket, prefix } => remote(Cloud::S3, options::s3(bucket, options), prefix),
+            BucketUrl::Gcs { bucket, prefix } => remote(Cloud::Gcs, options::gcs(bucket, options), prefix),
+            BucketUrl::Azure { container, prefix } => {
+                remote(Cloud::Azure, options::azure(container, options), prefix)
+            }
+        }
     }
 
     /// An empty bucket in memory, for tests.

@@ -6,14 +6,18 @@
 //!   except by reading ([`Bucket::create_resolved`], [`Bucket::update_resolved`]).
 //! * This crate knows bytes and keys. What an object means, and which key it has, is its caller's business.
 
+mod answer;
 mod bucket;
 mod error;
 mod fault;
 mod key;
 mod local;
 mod memory;
+mod options;
 mod outcome;
+mod pace;
 mod probe;
+mod remote;
 mod resolve;
 mod store;
 mod url;
@@ -22,6 +26,7 @@ pub use bucket::Bucket;
 pub use error::{At, BucketError};
 pub use fault::Faults;
 pub use local::{LocalOptions, Sync};
+pub use options::StoreOptions;
 pub use outcome::{Listed, Object, Suffix, Version, WriteOutcome};
 pub use probe::Probe;
 pub use url::{BucketUrl, InvalidBucketUrl};
