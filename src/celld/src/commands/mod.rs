@@ -7,6 +7,7 @@ mod dev_node;
 mod init;
 mod node;
 mod settings_markdown;
+mod top;
 
 use std::process::ExitCode;
 
@@ -28,6 +29,7 @@ pub(crate) fn command_line() -> Command {
             deploy::command(),
             init::command(),
             cell::command(),
+            top::command(),
             dev_node::command(),
             settings_markdown::command(),
         ]);
@@ -42,6 +44,7 @@ pub(crate) fn run(matches: &ArgMatches) -> anyhow::Result<ExitCode> {
         Some((deploy::NAME, matches)) => deploy::run(matches),
         Some((init::NAME, matches)) => init::run(matches),
         Some((cell::NAME, matches)) => cell::run(matches),
+        Some((top::NAME, matches)) => top::run(matches),
         Some((dev_node::NAME, matches)) => dev_node::run(matches),
         Some((settings_markdown::NAME, _)) => settings_markdown::run(),
         Some((name, _)) => anyhow::bail!("the command {name} has no implementation"),
