@@ -35,25 +35,46 @@ pub struct Faults {
 
 /// What happens to one call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Fate {
+pub enum Fate {
+    /// It is carried out and answered.
     Good,
+    /// The same, only later.
+    Slow(Duration),
+    /// It fails with a lost connection and has had no effect.
     LostRequest,
+    /// It has had its effect and its answer is lost.
     LostResponse,
-    Late,
+    /// The answer to a write is lost and the write is carried out only so much later, after other calls.
+    Late(Duration),
+    /// The store asks to slow down; no effect.
     Throttled,
+}
+
+/// Decides about a call from its verb (`read`, `list`, `create`, `update`, `write`, `delete`) and its key or prefix.
+type Script = dyn Fn(&'static str, &str) -> Fate + Send + Sync;
+
+enum Plan {
+    /// Drawn from the state of the random sequence.
+    Random(Faults, Mutex<u64>),
+    Script(Box<Script>),
 }
 
 struct FaultStore {
     inner: Arc<dyn Store>,
-    faults: Faults,
-    random: Mutex<u64>,
+    plan: Plan,
 }
 
 impl Bucket {
     /// This bucket behind faults. The bucket itself stays as it is, for looking at what was really written.
     pub fn with_faults(&self, faults: Faults) -> Bucket {
         let random = Mutex::new(faults.seed);
-        Bucket(Arc::new(FaultStore { inner: self.0.clone(), faults, random }))
+        Bucket(Arc::new(FaultStore { inner: self.0.clone(), plan: Plan::Random(faults, random) }))
+    }
+
+    /// The same with a fate for each call, for a test of one situation. `script` is asked when a call starts, with its verb
+    /// (`read`, `list`, `create`, `update`, `write`, `delete`) and its key or prefix.
+    pub fn with_fates(&self, script: impl Fn(&'static str, &str) -> Fate + Send + Sync + 'static) -> Bucket {
+        Bucket(Arc::new(FaultStore { inner: self.0.clone(), plan: Plan::Script(Box::new(script)) }))
     }
 }
 
@@ -71,30 +92,39 @@ fn unit(state: &mut u64) -> f64 {
     (next(state) >> 11) as f64 / (1u64 << 53) as f64
 }
 
+/// Draws a call's delay and its fate. Every call draws the same number of numbers.
+fn draw(faults: &Faults, state: &mut u64) -> (Duration, Fate) {
+    let (chance, delay) = (unit(state), unit(state));
+    let delay = faults.latency + faults.jitter.mul_f64(delay);
+    let mut bound = 0.0;
+    for (fate, probability) in [
+        (Fate::LostRequest, faults.lost_request),
+        (Fate::LostResponse, faults.lost_response),
+        (Fate::Late(faults.late_by), faults.late),
+        (Fate::Throttled, faults.throttled),
+    ] {
+        bound += probability;
+        if chance < bound {
+            return (delay, fate);
+        }
+    }
+    (delay, Fate::Good)
+}
+
 impl FaultStore {
-    /// Draws a call's fate and lets its time pass. Every call draws the same number of numbers.
-    async fn fate(&self) -> Fate {
-        let (chance, delay) = {
-            let mut state = self.random.lock();
-            (unit(&mut state), unit(&mut state))
+    /// Finds a call's fate and lets its time pass.
+    async fn fate(&self, verb: &'static str, key: &str) -> Fate {
+        let (delay, fate) = match &self.plan {
+            Plan::Random(faults, state) => draw(faults, &mut state.lock()),
+            Plan::Script(script) => match script(verb, key) {
+                Fate::Slow(delay) => (delay, Fate::Good),
+                fate => (Duration::ZERO, fate),
+            },
         };
-        let delay = self.faults.latency + self.faults.jitter.mul_f64(delay);
         if !delay.is_zero() {
             tokio::time::sleep(delay).await;
         }
-        let mut bound = 0.0;
-        for (fate, probability) in [
-            (Fate::LostRequest, self.faults.lost_request),
-            (Fate::LostResponse, self.faults.lost_response),
-            (Fate::Late, self.faults.late),
-            (Fate::Throttled, self.faults.throttled),
-        ] {
-            bound += probability;
-            if chance < bound {
-                return fate;
-            }
-        }
-        Fate::Good
+        fate
     }
 
     fn at(&self, verb: &'static str, key: &str) -> At {
@@ -116,8 +146,8 @@ impl FaultStore {
         key: &str,
         call: impl Future<Output = Result<T, BucketError>>,
     ) -> Result<T, BucketError> {
-        match self.fate().await {
-            Fate::Good => call.await,
+        match self.fate(verb, key).await {
+            Fate::Good | Fate::Slow(_) => call.await,
             Fate::Throttled => Err(self.throttled(verb, key)),
             _ => Err(self.lost(verb, key)),
         }
@@ -130,16 +160,15 @@ impl FaultStore {
         key: &str,
         call: impl Future<Output = WriteOutcome> + Send + 'static,
     ) -> WriteOutcome {
-        match self.fate().await {
-            Fate::Good => call.await,
+        match self.fate(verb, key).await {
+            Fate::Good | Fate::Slow(_) => call.await,
             Fate::LostRequest => WriteOutcome::Unknown(self.lost(verb, key)),
             Fate::LostResponse => match call.await {
                 // A failure that the store did not even try leaves no doubt, whoever hears of it.
                 WriteOutcome::Failed(error) => WriteOutcome::Failed(error),
                 _ => WriteOutcome::Unknown(self.lost(verb, key)),
             },
-            Fate::Late => {
-                let late_by = self.faults.late_by;
+            Fate::Late(late_by) => {
                 tokio::spawn(async move {
                     tokio::time::sleep(late_by).await;
                     call.await
@@ -195,11 +224,11 @@ impl Store for FaultStore {
     }
 
     async fn delete(&self, key: &str) -> Result<(), BucketError> {
-        match self.fate().await {
-            Fate::Good => self.inner.delete(key).await,
+        match self.fate("delete", key).await {
+            Fate::Good | Fate::Slow(_) => self.inner.delete(key).await,
             Fate::LostRequest => Err(self.lost("delete", key)),
             Fate::Throttled => Err(self.throttled("delete", key)),
-            Fate::LostResponse | Fate::Late => {
+            Fate::LostResponse | Fate::Late(_) => {
                 self.inner.delete(key).await?;
                 Err(self.lost("delete", key))
             }

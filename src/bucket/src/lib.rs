@@ -24,7 +24,7 @@ mod url;
 
 pub use bucket::Bucket;
 pub use error::{At, BucketError};
-pub use fault::Faults;
+pub use fault::{Fate, Faults};
 pub use local::{LocalOptions, Sync};
 pub use options::StoreOptions;
 pub use outcome::{Listed, Object, Suffix, Version, WriteOutcome};

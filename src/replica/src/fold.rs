@@ -22,7 +22,7 @@ use crate::entry::{Entry, EntryNo, LogObject};
 use crate::json::RecordError;
 use crate::keys::{self, HistoryName, Level};
 use crate::log::{LogError, Shared};
-use crate::record::{self, Raised};
+use crate::record::{self, Raised, patiently};
 
 /// Calls to the store at once.
 pub(crate) const PARALLEL: usize = 16;
@@ -286,7 +286,7 @@ pub(crate) async fn load(
     let key = keys::log(session, number);
     let bytes = match kept {
         Some(bytes) => bytes,
-        None => match bucket.get(&key).await? {
+        None => match patiently(|| bucket.get(&key)).await? {
             Some(object) => object.bytes,
             None => return Err(FoldError::Missing { key }),
         },
@@ -312,7 +312,8 @@ pub(crate) async fn write_history(bucket: &Bucket, entries: Vec<Entry>) -> Resul
         .map(|(scope, name, bytes)| {
             let write = async move {
                 let size = bytes.len() as u64;
-                bucket.put(&keys::history(&scope, &name), bytes).await?;
+                let key = keys::history(&scope, &name);
+                patiently(|| bucket.put(&key, bytes.clone())).await?;
                 Ok(Written { scope, name, size })
             };
             write.boxed()

@@ -30,6 +30,8 @@ mod proof;
 mod publish;
 mod record;
 mod restore;
+#[cfg(test)]
+mod rules;
 mod seal;
 mod writer;
 

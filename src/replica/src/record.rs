@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use celld_bucket::{Bucket, WriteOutcome};
+use celld_bucket::{Bucket, BucketError, WriteOutcome};
 use celld_ids::SessionId;
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +12,8 @@ use crate::entry::EntryNo;
 use crate::json::{self, RecordError, Versioned};
 use crate::keys;
 
-/// How often a change of the record is tried when others change it or its outcome is unknown.
+/// How often a change of the record is tried when others change it or its outcome is unknown, and any other call while the store
+/// has a passing problem.
 const ATTEMPTS: u32 = 8;
 
 /// The record of one session.
@@ -172,6 +173,21 @@ pub(crate) async fn change<T>(
         }
     }
     Err(RecordError::Contended { key, problem })
+}
+
+/// Repeats a call that may be repeated (a read, a write of the same bytes, a deletion) while the store has a passing problem.
+pub(crate) async fn patiently<T, C>(mut call: impl FnMut() -> C) -> Result<T, BucketError>
+where
+    C: Future<Output = Result<T, BucketError>>,
+{
+    let mut attempt = 0;
+    loop {
+        match call().await {
+            Err(error) if error.is_transient() && attempt + 1 < ATTEMPTS => backoff(attempt).await,
+            result => return result,
+        }
+        attempt += 1;
+    }
 }
 
 /// 20 ms to 1.3 s.

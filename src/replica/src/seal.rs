@@ -22,7 +22,7 @@ use crate::entry::{EntryError, EntryNo, HEAD, Kind, Seal};
 use crate::fold::{FoldError, PARALLEL, load, write_history};
 use crate::json::RecordError;
 use crate::keys;
-use crate::record::{self, Phase, SessionRecord, Step, backoff};
+use crate::record::{self, Phase, SessionRecord, Step, backoff, patiently};
 
 /// Places whose objects are listed at once.
 const LISTING: usize = 1000;
@@ -203,7 +203,7 @@ async fn place(
 /// What kind of object stands at `number`.
 async fn kind(bucket: &Bucket, session: &SessionId, number: EntryNo) -> Result<Option<Kind>, SealError> {
     let key = keys::log(session, number);
-    let Some(head) = bucket.get_range(&key, 0..HEAD).await? else { return Ok(None) };
+    let Some(head) = patiently(|| bucket.get_range(&key, 0..HEAD)).await? else { return Ok(None) };
     match Kind::peek(&head) {
         Ok(kind) => Ok(Some(kind)),
         Err(problem) => Err(SealError::Damaged { key, problem }),
@@ -256,7 +256,8 @@ async fn clear(bucket: &Bucket, session: &SessionId, seal: EntryNo) -> Result<()
         .map(|number| {
             let clear = async move {
                 if kind(bucket, session, number).await? == Some(Kind::Entry) {
-                    bucket.delete(&keys::log(session, number)).await?;
+                    let key = keys::log(session, number);
+                    patiently(|| bucket.delete(&key)).await?;
                 }
                 Ok(())
             };
@@ -273,7 +274,7 @@ async fn occupied(bucket: &Bucket, session: &SessionId, after: EntryNo) -> Resul
     let mut last = keys::log(session, after);
     let mut numbers = Vec::new();
     loop {
-        let page = bucket.list(&dir, Some(&last), LISTING).await?;
+        let page = patiently(|| bucket.list(&dir, Some(&last), LISTING)).await?;
         numbers.extend(page.iter().filter_map(|listed| keys::parse_log(session, &listed.key)));
         match page.last() {
             Some(listed) if page.len() == LISTING => last = listed.key.clone(),
