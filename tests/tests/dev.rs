@@ -65,8 +65,8 @@ fn broken_code_keeps_the_previous_version_serving_until_it_is_fixed() {
     let project = Project::text("good");
     let mut dev = Dev::ready(project.path(), &[]);
     project.write("src/index.js", "export default {\n  fetch( { return }\n");
-    let place = dev.says("src/index.js:2:");
-    assert!(place.contains("src/index.js:2:"), "{place}");
+    let place = dev.says("src/index.js:3:");
+    assert!(place.contains("src/index.js:3:"), "{place}");
     assert_eq!(dev.get("/").body, "good");
     project.write("src/index.js", "throw new Error('while loading');\n");
     dev.says("while loading");

@@ -46,7 +46,7 @@ impl Settings {
             internal_listen: Listener::Address(addresses.internal),
             advertise: addresses.advertise,
             work_dir: self.path("CELLD_WATCH").unwrap_or_else(|| PathBuf::from(".celld/node")),
-            shards: cpus,
+            shards: count("CELLD_SHARDS").unwrap_or(cpus),
             lease_ttl: milliseconds("CELLD_TTL_MS").unwrap_or(Duration::from_secs(10)),
             output_gate: self.boolean("CELLD_OUTPUT_GATE").unwrap_or(true),
             idle_evict: seconds("CELLD_IDLE_EVICT_S"),

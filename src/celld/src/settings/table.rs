@@ -350,6 +350,14 @@ pub(crate) static SETTINGS: &[Setting] = &[
         "Concurrent fetch events of one cell. Above it: status 503, Retry-After: 1, X-Celld-Overload: cell.",
     ),
     works(
+        &["CELLD_SHARDS"],
+        None,
+        integer(1, 1024, "threads"),
+        "the CPU count",
+        Group::Limits,
+        "Threads that run JavaScript. A cell belongs to one of them.",
+    ),
+    works(
         &["CELLD_ACTIVATIONS"],
         None,
         integer(1, 65_536, "cells"),
