@@ -36,7 +36,7 @@ pub(crate) enum Answer {
     NoBucket,
     /// No connection, or no credentials to sign with: nothing was sent.
     NotSent,
-    /// Another 3xx or 4xx, or a request that could not be made: not carried out, and not worth another attempt.
+    /// Another 3xx or 4xx, 501, or a request that could not be made: not carried out, and not worth another attempt.
     Rejected,
     /// Another 5xx, a time-out, a connection that broke: anything may have happened.
     Silence,
@@ -77,11 +77,14 @@ impl Answer {
             _ => match (facts.status, facts.http) {
                 (Some(401 | 403), _) => Answer::Denied,
                 (Some(400), _) if says(&BAD_CREDENTIALS) => Answer::Denied,
+                // Of a listing, which has no object that could be missing.
+                (Some(404), _) => Answer::NoBucket,
                 (Some(416), _) => Answer::OutOfRange,
                 (Some(429), _) => Answer::SlowDown,
                 (Some(503), _) => Answer::Busy,
                 (Some(408), _) => Answer::Silence,
-                (Some(300..500), _) => Answer::Rejected,
+                // 501: the store does not know this kind of request.
+                (Some(300..=499 | 501), _) => Answer::Rejected,
                 (Some(_), _) => Answer::Silence,
                 (None, Some(HttpErrorKind::Connect)) => Answer::NotSent,
                 (None, Some(_)) => Answer::Silence,
@@ -148,6 +151,7 @@ impl Facts {
                 "Content-Range header not present",
                 "Failed to parse value for CONTENT_RANGE header",
                 "Requested ",
+                "Wanted range starting at",
             ]
             .iter()
             .any(|start| text.starts_with(start));

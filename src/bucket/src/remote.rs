@@ -93,14 +93,13 @@ impl RemoteStore {
         let (at, detail) = (self.at(verb, key), detail(error));
         match answer {
             Answer::Denied => BucketError::Denied { at, detail },
-            Answer::NoBucket => BucketError::NoBucket { at, detail },
+            // What is missing when no object can be, as for a create, is the bucket.
+            Answer::NoBucket | Answer::Missing => BucketError::NoBucket { at, detail },
             Answer::SlowDown | Answer::Busy | Answer::Conflict => BucketError::Throttled { at, detail },
             Answer::NotSent | Answer::Silence => BucketError::Unavailable { at, detail },
-            Answer::Missing
-            | Answer::Refused
-            | Answer::OutOfRange
-            | Answer::WrongRange
-            | Answer::Rejected => BucketError::Other { at, detail },
+            Answer::Refused | Answer::OutOfRange | Answer::WrongRange | Answer::Rejected => {
+                BucketError::Other { at, detail }
+            }
         }
     }
 
@@ -316,9 +315,16 @@ impl Store for RemoteStore {
                 let wanted = read.size.saturating_sub(n)..read.size;
                 Err(self.range_error(key, &wanted, format!("the store sent {} bytes", read.bytes.len())))
             }
-            // The end of nothing.
-            Err(Failed { answer: Answer::OutOfRange, .. }) => {
-                Ok(Some(Suffix { bytes: Bytes::new(), size: 0 }))
+            // The end of nothing: some stores refuse it, some send the whole of nothing.
+            Err(failed @ Failed { answer: Answer::OutOfRange | Answer::WrongRange, .. }) => {
+                match self.retrying(|| self.client.head(&path)).await {
+                    Ok(meta) if meta.size == 0 => Ok(Some(Suffix { bytes: Bytes::new(), size: 0 })),
+                    Ok(meta) => {
+                        let wanted = meta.size.saturating_sub(n)..meta.size;
+                        Err(self.range_error(key, &wanted, detail(&failed.error)))
+                    }
+                    Err(failed) => Err(self.error("read", key, failed.answer, &failed.error)),
+                }
             }
             Err(failed) => Err(self.error("read", key, failed.answer, &failed.error)),
         }

@@ -3,11 +3,13 @@
 //!
 //! The layout:
 //!
-//!     celld-bucket      what this directory is, and the version of the layout
-//!     lock              held shared by every process that has the bucket open
-//!     locks/00 … 3f     held exclusively while an object whose key hashes to it changes or goes
-//!     tmp/              files that are being written; emptied by a process that finds itself alone
-//!     objects/          the objects (`path.rs` says where, `object.rs` says how)
+//! ```text
+//! celld-bucket      what this directory is, and the version of the layout
+//! lock              held shared by every process that has the bucket open
+//! locks/00 … 3f     held exclusively while an object whose key hashes to it changes or goes
+//! tmp/              files that are being written; emptied by a process that finds itself alone
+//! objects/          the objects (`path.rs` says where, `object.rs` says how)
+//! ```
 
 mod dirs;
 mod disk;

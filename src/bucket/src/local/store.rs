@@ -159,6 +159,11 @@ impl Inner {
     fn error(&self, verb: &'static str, key: &str, trouble: Trouble) -> BucketError {
         let at = self.at(verb, key);
         match trouble {
+            // The kernel has several words for a directory that is open and has no name any more.
+            Trouble::Io(..) if !self.objects.exists() => BucketError::NotABucket {
+                path: self.objects.with_file_name(""),
+                problem: "it was removed while it was in use".into(),
+            },
             Trouble::Io(path, source) => BucketError::Io { at, path, source: Arc::new(source) },
             Trouble::Damaged(path, problem) => BucketError::Damaged { at, path, problem },
             Trouble::Range(range, size) => BucketError::Range {

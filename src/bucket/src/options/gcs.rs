@@ -7,6 +7,9 @@ use object_store::gcp::GoogleCloudStorageBuilder;
 use super::{StoreOptions, client, no_endpoint, no_retries, text};
 use crate::remote::Client;
 
+/// The account of the emulator, which looks at none.
+const NO_ACCOUNT: &str = r#"{"private_key":"","private_key_id":"","client_email":"","disable_oauth":true}"#;
+
 /// A client for a Google bucket. Without any variable: what `gcloud auth application-default login` left in the home
 /// directory, then the machine's service account.
 pub(crate) fn gcs(bucket: &str, options: &StoreOptions) -> Result<Arc<dyn Client>, String> {
@@ -21,7 +24,13 @@ pub(crate) fn gcs(bucket: &str, options: &StoreOptions) -> Result<Arc<dyn Client
     ];
     let mut set = names.into_iter().filter_map(|name| Some((name, variables.get(name)?.trim())));
     let mut source = "";
+    let emulator = variables.get("STORAGE_EMULATOR_HOST");
     match (set.next(), set.next()) {
+        (Some((name, _)), _) if emulator.is_some() => {
+            return Err(format!(
+                "{name} does not apply to the emulator of STORAGE_EMULATOR_HOST; unset one of them"
+            ));
+        }
         (Some((one, _)), Some((two, _))) => {
             return Err(format!("{one} and {two} can name two different accounts; set one of them"));
         }
@@ -35,10 +44,21 @@ pub(crate) fn gcs(bucket: &str, options: &StoreOptions) -> Result<Arc<dyn Client
         }
         (None, _) => {}
     }
-    let store = builder.with_client_options(client(false)).build().map_err(|error| match source {
-        "" => text(error),
-        name => format!("{name}: {}", text(error)),
-    })?;
+    if let Some(host) = emulator {
+        source = "STORAGE_EMULATOR_HOST";
+        let host = host.trim().trim_end_matches('/');
+        let address = if host.contains("://") { host.to_owned() } else { format!("http://{host}") };
+        if !url::Url::parse(&address).is_ok_and(|url| matches!(url.scheme(), "http" | "https")) {
+            return Err(format!("{source} {host:?}: must be an http:// or https:// address"));
+        }
+        // A credential that asks nobody, in place of the home directory's or the machine's.
+        builder = builder.with_base_url(&address).with_service_account_key(NO_ACCOUNT);
+    }
+    let store =
+        builder.with_client_options(client(emulator.is_some())).build().map_err(|error| match source {
+            "" => text(error),
+            name => format!("{name}: {}", text(error)),
+        })?;
     Ok(Arc::new(store))
 }
 
@@ -74,6 +94,21 @@ mod tests {
         // Neither a region nor credentials of another cloud matter here.
         let other = [("GOOGLE_SERVICE_ACCOUNT_KEY", KEY), ("AWS_ACCESS_KEY_ID", "a"), ("AWS_REGION", "auto")];
         assert_eq!(open(&other, None), Ok(()));
+    }
+
+    #[test]
+    fn the_emulator_takes_no_account() {
+        for address in ["localhost:4601", "http://127.0.0.1:4601/"] {
+            assert_eq!(open(&[("STORAGE_EMULATOR_HOST", address)], None), Ok(()));
+        }
+        let error =
+            open(&[("STORAGE_EMULATOR_HOST", "x"), ("GOOGLE_SERVICE_ACCOUNT_KEY", KEY)], None).unwrap_err();
+        assert!(
+            error.contains("STORAGE_EMULATOR_HOST") && error.contains("GOOGLE_SERVICE_ACCOUNT_KEY"),
+            "{error}"
+        );
+        let error = open(&[("STORAGE_EMULATOR_HOST", "ftp://x")], None).unwrap_err();
+        assert!(error.contains("ftp://x"), "{error}");
     }
 
     #[test]
