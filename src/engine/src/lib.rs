@@ -8,6 +8,7 @@ mod engine;
 pub mod host;
 pub mod platform;
 pub mod shard;
+pub mod socket;
 pub mod storage;
 
 pub use engine::{AdoptError, Engine, StartError};

@@ -16,10 +16,14 @@ import {
 } from "ext:core/ops";
 import { Event, runInEvent } from "ext:celld_events/context.js";
 import { toError } from "ext:celld_events/errors.js";
+import { closeSocket } from "ext:celld_socket/websocket.js";
 
 const STARTING = 0;
 const READY = 1;
 const GONE = 2;
+
+/** The code by which a client learns that it may connect again. */
+const RESTART = 1012;
 
 /** Every cell whose instance lives in this isolate, by class and ID. */
 const cells = new Map();
@@ -52,6 +56,12 @@ class Cell {
     this.fetches = 0;
     /** The functions that fail what is in flight when the cell is reset. */
     this.inflight = new Set();
+    /** The open sockets whose handlers run in the instance. */
+    this.sockets = new Set();
+    /** The objects of parked sockets that the instance has seen. */
+    this.parked = null;
+    /** What sockets send while the output gate is closed, oldest first; null while it is open. */
+    this.outbox = null;
   }
 }
 
@@ -192,6 +202,9 @@ function drop(cell, key, error) {
   const inflight = [...cell.inflight];
   cell.inflight.clear();
   for (const fail of inflight) fail(error);
+  const sockets = [...cell.sockets];
+  cell.sockets.clear();
+  for (const socket of sockets) closeSocket(socket, RESTART, "The Durable Object is restarting.");
 }
 
 /** The host's order to give a cell up: for a new deployment, for memory, or because its storage failed. */

@@ -13,16 +13,24 @@ import { currentEvent, Event, runInEvent } from "ext:celld_events/context.js";
 import { makeId } from "ext:celld_events/durable_id.js";
 import { describeError } from "ext:celld_events/errors.js";
 import { assertResponse, fromInnerRequest, HostRequest, respond } from "ext:celld_events/request.js";
+import { deliverSocket, installSockets } from "ext:celld_events/sockets.js";
 import { DurableObjectState } from "ext:celld_events/state.js";
 import { callInCell, DurableObjectNamespace, fetchInCell, serialize, setRpcBase } from "ext:celld_events/stub.js";
+import { configure as configureSockets } from "ext:celld_socket/websocket.js";
 import { DurableObject, setEnv, setWaitUntil, WorkerEntrypoint } from "ext:celld_platform/cloudflare_workers.js";
 
 /** Events of stateless code that have not been answered or still have work behind them. */
 let live = 0;
 
+function hold(event) {
+  if (event.waiting++ === 0) live++;
+}
+
 function finish(event) {
   if (--event.waiting === 0) live--;
 }
+
+installSockets(hold, finish);
 
 /** `ctx` of a stateless handler. */
 class ExecutionContext {
@@ -74,6 +82,7 @@ function install(namespace, config) {
     else waitUntil(event, promise);
   });
   setRpcBase(DurableObject);
+  configureSockets(config.sockets);
 
   const classes = [];
   for (const className of config.classes) {
@@ -123,8 +132,8 @@ function startFetch(event, inner, id) {
     fail(id, event, error);
     return;
   }
-  if (result instanceof Promise) {
-    result.then((response) => answer(id, event, response), (error) => fail(id, event, error));
+  if (typeof result?.then === "function") {
+    Promise.resolve(result).then((response) => answer(id, event, response), (error) => fail(id, event, error));
   } else {
     answer(id, event, result);
   }
@@ -190,4 +199,4 @@ function liveEvents() {
   return live;
 }
 
-internals.celldEvents = { deliverFetch, deliverNext, deliverRpc, dispatchFetch, evict, install, liveEvents };
+internals.celldEvents = { deliverFetch, deliverNext, deliverRpc, deliverSocket, dispatchFetch, evict, install, liveEvents };

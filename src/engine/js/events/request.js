@@ -10,13 +10,15 @@ import {
   op_respond_stream,
   op_respond_string,
   op_respond_text,
+  op_respond_upgrade,
 } from "ext:core/ops";
+import { asksForSocket, NOT_ASKED_FOR, Response, setSocket, socketOf } from "ext:celld_socket/response.js";
+import { moveSocket, socketFromResource, takeForResponse } from "ext:celld_socket/websocket.js";
 
 const { fromInnerRequest, toInnerRequest } = core.loadExtScript("ext:deno_fetch/23_request.js");
 const {
   fromInnerResponse,
   newInnerResponse,
-  Response,
   ResponsePrototype,
   SERVE_FAST_HEADER_CONTENT_TYPE,
   SERVE_FAST_HEADER_DEFAULT_TEXT,
@@ -212,6 +214,11 @@ function respond(id, response) {
   }
   const inner = toInnerResponse(response);
   const headers = encodeHeaders(wireHeaderList(inner));
+  const socket = inner.status === 101 ? socketOf(response) : null;
+  if (socket !== null) {
+    if (!op_respond_upgrade(id, headers, takeForResponse(socket))) throw new TypeError(NOT_ASKED_FOR);
+    return;
+  }
   const body = inner.body;
   if (body === null) {
     op_respond_empty(id, inner.status, headers);
@@ -230,8 +237,8 @@ function respond(id, response) {
   }
 }
 
-/** A response as its receiver sees it: immutable headers, the body moved over. */
-function receiveResponse(response) {
+/** A response as the sender of `request` sees it: immutable headers, body and socket moved over. */
+function receiveResponse(response, request) {
   const inner = toInnerResponse(response);
   if (inner.body !== null) {
     if (response[serveFastConsumedKey] || inner.body.unusable()) throw usedTwice();
@@ -240,18 +247,26 @@ function receiveResponse(response) {
   const headers = wireHeaderList(inner);
   for (let i = 0; i < headers.length; i++) received.headerList.push([headers[i][0], headers[i][1]]);
   received.body = inner.body === null ? null : inner.body.createProxy();
-  return fromInnerResponse(received, "immutable");
+  const result = fromInnerResponse(received, "immutable");
+  const socket = inner.status === 101 ? socketOf(response) : null;
+  if (socket !== null) {
+    if (!asksForSocket(request.headerList)) throw new TypeError(NOT_ASKED_FOR);
+    setSocket(result, moveSocket(socket));
+  }
+  return result;
 }
 
 /** A response of the host, as `op_cell_fetch` describes it. */
-function responseFromHost(status, statusText, headers, rid, length) {
+function responseFromHost(status, statusText, headers, rid, length, socket) {
   const inner = newInnerResponse(status, statusText);
   inner.headerList = decodeHeaders(headers);
   if (rid !== NO_BODY) {
     inner.body = new InnerBody(readableStreamForRid(rid));
     if (length >= 0) inner.body.length = length;
   }
-  return fromInnerResponse(inner, "immutable");
+  const response = fromInnerResponse(inner, "immutable");
+  if (socket !== NO_BODY) setSocket(response, socketFromResource(socket));
+  return response;
 }
 
 export {

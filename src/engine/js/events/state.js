@@ -2,6 +2,7 @@
 
 import { op_cell_gate, op_report_uncaught } from "ext:core/ops";
 import { begin, blockConcurrencyWhile, end, exclusively, GONE, resetCell } from "ext:celld_events/cell.js";
+import { parkedSockets } from "ext:celld_events/sockets.js";
 import { createStorage } from "ext:celld_storage/storage.js";
 
 function storageHooks(cell) {
@@ -60,6 +61,38 @@ class DurableObjectState {
       );
     }
     return blockConcurrencyWhile(this.#cell, callback);
+  }
+
+  acceptWebSocket(socket, tags) {
+    parkedSockets(this.#cell).accept(socket, tags);
+  }
+
+  getWebSockets(tag) {
+    return parkedSockets(this.#cell).list(tag);
+  }
+
+  getTags(socket) {
+    return parkedSockets(this.#cell).tags(socket);
+  }
+
+  setWebSocketAutoResponse(pair) {
+    parkedSockets(this.#cell).setAutoResponse(pair);
+  }
+
+  getWebSocketAutoResponse() {
+    return parkedSockets(this.#cell).autoResponse();
+  }
+
+  getWebSocketAutoResponseTimestamp(socket) {
+    return parkedSockets(this.#cell).answered(socket);
+  }
+
+  setHibernatableWebSocketEventTimeout(ms) {
+    parkedSockets(this.#cell).setTimeout(ms);
+  }
+
+  getHibernatableWebSocketEventTimeout() {
+    return parkedSockets(this.#cell).timeout();
   }
 
   /** Ends the instance at once; whatever it was doing fails with `reason`. */

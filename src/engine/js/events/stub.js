@@ -82,7 +82,7 @@ function fetchInCell(cell, makeRequest, resolve, reject) {
       fail(error);
       return;
     }
-    if (result instanceof Promise) result.then(done, fail);
+    if (typeof result?.then === "function") Promise.resolve(result).then(done, fail);
     else done(result);
   }, fail);
 }
@@ -110,7 +110,7 @@ function fetchCellNow(className, id, name, inner) {
       () => fromInnerRequest(inner, "immutable"),
       (response) => {
         try {
-          resolve(receiveResponse(response));
+          resolve(receiveResponse(response, inner));
         } catch (error) {
           reject(error);
         }
@@ -134,7 +134,7 @@ async function fetchRemote(className, id, name, inner) {
     length,
   );
   if (answer.error) throw remoteError(answer.error);
-  return responseFromHost(answer.status, answer.statusText, answer.headers, answer.body, answer.length);
+  return responseFromHost(answer.status, answer.statusText, answer.headers, answer.body, answer.length, answer.socket);
 }
 
 const RESERVED_METHODS = new Set([
@@ -220,7 +220,7 @@ function callInCell(cell, name, makeArgs, resolve, reject) {
       fail(error);
       return;
     }
-    if (typeof result?.then === "function") result.then(done, fail);
+    if (typeof result?.then === "function") Promise.resolve(result).then(done, fail);
     else done(result);
   }, fail);
 }

@@ -69,6 +69,7 @@ pub fn for_snapshot() -> Vec<Extension> {
         deno_node::deno_node::lazy_init::<NoNpm, NoNpm, InMemorySys>(),
         celld_platform::lazy_init(),
         crate::storage::celld_storage::lazy_init(),
+        crate::socket::celld_socket::lazy_init(),
         crate::shard::celld_events::lazy_init(),
     ])
 }
@@ -99,6 +100,7 @@ pub(super) fn for_runtime(modules: &Modules, temp_quota: usize) -> std::io::Resu
         deno_node::deno_node::init::<NoNpm, NoNpm, InMemorySys>(Some(node_services()), fs),
         celld_platform::init(),
         crate::storage::celld_storage::init(),
+        crate::socket::celld_socket::init(),
         crate::shard::celld_events::init(),
     ]))
 }

@@ -14,6 +14,7 @@ use celld_storage::CellDb;
 use tokio::sync::Notify;
 
 use crate::host::{ActivateError, Position};
+use crate::socket::parked::ParkedSockets;
 
 /// One cell that this process owns and this shard serves.
 pub(crate) struct Resident {
@@ -32,6 +33,8 @@ pub(crate) struct Resident {
     pub idle_since: Cell<Instant>,
     /// It waits to have its connection closed.
     pub in_idle_queue: Cell<bool>,
+    /// Its hibernatable sockets.
+    pub sockets: ParkedSockets,
 }
 
 /// Where a cell's database is.
@@ -58,6 +61,7 @@ impl Resident {
             active: Cell::new(false),
             idle_since: Cell::new(Instant::now()),
             in_idle_queue: Cell::new(false),
+            sockets: ParkedSockets::default(),
         }
     }
 
@@ -122,12 +126,15 @@ impl Residents {
 
 /// The shard that serves `scope`, of `count`.
 pub fn shard_of(class: &str, id: &str, count: usize) -> usize {
-    // FNV-1a: stable over builds, so that logs of two runs can be compared.
+    // FNV-1a, then the finalizer of MurmurHash3, because FNV alone leaves the high bits of similar texts alike. Stable over
+    // builds, so that logs of two runs can be compared.
     let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
     for byte in class.bytes().chain(std::iter::once(b':')).chain(id.bytes()) {
         hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
     }
-    (hash >> 32) as usize % count.max(1)
+    hash = (hash ^ (hash >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
+    hash = (hash ^ (hash >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
+    ((hash ^ (hash >> 33)) % count.max(1) as u64) as usize
 }
 
 #[cfg(test)]

@@ -16,6 +16,7 @@ use tokio::sync::oneshot;
 
 use super::body::{Body, BodyResource, pump_resource};
 use super::isolate::IsolateState;
+use crate::socket::{Socket, UpgradeSlot, handshake};
 
 /// An error as it crosses from one piece of user code to another.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -48,6 +49,8 @@ pub type RpcReply = Result<Vec<u8>, ErrorDescription>;
 pub(crate) enum Reply {
     Fetch(oneshot::Sender<FetchReply>),
     Rpc(oneshot::Sender<RpcReply>),
+    /// Something that a parked socket said: resolves when the handler has been called.
+    Socket(oneshot::Sender<()>),
 }
 
 /// An event that has not been answered.
@@ -99,6 +102,7 @@ impl Reply {
         match self {
             Reply::Fetch(to) => drop(to.send(Err(why))),
             Reply::Rpc(to) => drop(to.send(Err(why))),
+            Reply::Socket(to) => drop(to),
         }
     }
 }
@@ -246,6 +250,37 @@ pub(crate) fn op_respond_stream(
     Ok(())
 }
 
+/// A `101` response that hands a socket over. `false`, and nothing has happened, when the request did not ask for one.
+#[op2(fast)]
+pub(crate) fn op_respond_upgrade(
+    state: &mut OpState,
+    #[smi] id: u32,
+    #[string(onebyte)] headers: Cow<'_, [u8]>,
+    #[cppgc] socket: &Socket,
+) -> Result<bool, JsErrorBox> {
+    let asked = isolate(state).events.borrow().events.get(&id).is_none_or(|e| handshake::is_asked_for(&e.headers));
+    if !asked {
+        return Ok(false);
+    }
+    let mut response = build(101, decode_headers(&headers)?, Body::Empty)?;
+    let line = socket.take().ok_or_else(|| JsErrorBox::type_error("The WebSocket is in use."))?;
+    response.extensions_mut().insert(UpgradeSlot::new(line.end));
+    answer(state, id, response);
+    Ok(true)
+}
+
+/// The handler for what a parked socket said has been called, or will not be.
+#[op2(fast)]
+pub(crate) fn op_socket_event_begun(state: &mut OpState, #[smi] id: u32, begun: bool) {
+    let event = isolate(state).events.borrow_mut().take(id);
+    if let Some(Event { reply: Reply::Socket(to), .. }) = event
+        && begun
+    {
+        // The reader waits as long as the shard runs.
+        let _ = to.send(());
+    }
+}
+
 /// Takes a resource out of JavaScript's table as a body that streams from this thread.
 pub(crate) fn body_of_resource(state: &mut OpState, rid: ResourceId) -> Result<Body, JsErrorBox> {
     let resource: Rc<dyn Resource> = state.resource_table.take_any(rid).map_err(JsErrorBox::from_err)?;
@@ -276,11 +311,12 @@ pub(crate) fn op_respond_error(state: &mut OpState, #[smi] id: u32, #[serde] err
 #[op2(nofast)]
 pub(crate) fn op_event_failed<'s>(
     scope: &mut v8::PinScope<'s, '_>,
-    state: &mut OpState,
+    state: Rc<RefCell<OpState>>,
     #[smi] id: u32,
     error: v8::Local<'s, v8::Value>,
 ) {
-    let isolate = isolate(state);
+    // Formatting a stack looks into the state: it must not be borrowed meanwhile.
+    let isolate = isolate(&state.borrow());
     let report = isolate.report_uncaught(scope, error, None);
     let event = isolate.events.borrow_mut().take(id);
     if let Some(Event { reply, .. }) = event {
@@ -292,11 +328,12 @@ pub(crate) fn op_event_failed<'s>(
 #[op2(nofast)]
 pub(crate) fn op_report_uncaught<'s>(
     scope: &mut v8::PinScope<'s, '_>,
-    state: &mut OpState,
+    state: Rc<RefCell<OpState>>,
     error: v8::Local<'s, v8::Value>,
     #[string] place: &str,
 ) {
-    isolate(state).report_uncaught(scope, error, Some(place));
+    let isolate = isolate(&state.borrow());
+    isolate.report_uncaught(scope, error, Some(place));
 }
 
 /// A delivery waits for an empty microtask queue.

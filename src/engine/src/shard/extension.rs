@@ -7,7 +7,7 @@ use super::{events, ids, ops};
 
 deno_core::extension!(
     celld_events,
-    deps = [celld_platform, celld_storage],
+    deps = [celld_platform, celld_storage, celld_socket],
     ops = [
         events::op_request_headers,
         events::op_request_body,
@@ -16,11 +16,13 @@ deno_core::extension!(
         events::op_respond_bytes,
         events::op_respond_empty,
         events::op_respond_stream,
+        events::op_respond_upgrade,
         events::op_respond_value,
         events::op_respond_error,
         events::op_event_failed,
         events::op_report_uncaught,
         events::op_delivery_queued,
+        events::op_socket_event_begun,
         ids::op_cell_id_from_name,
         ids::op_cell_id_unique,
         ids::op_cell_id_from_string,
@@ -44,6 +46,7 @@ deno_core::extension!(
         "errors.js",
         "main.js",
         "request.js",
+        "sockets.js",
         "state.js",
         "stub.js",
         "tick.js",

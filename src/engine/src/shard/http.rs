@@ -8,6 +8,7 @@ use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE, HOST, HeaderValue};
 use http::{Method, Request, Response, StatusCode, Uri};
 use hyper::body::Incoming;
+use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
@@ -16,6 +17,9 @@ use tokio_util::task::TaskTracker;
 use super::body::Body;
 use super::events::{Event, FetchReply, Reply};
 use super::run::Shard;
+use crate::socket::UpgradeSlot;
+use crate::socket::handshake::Handshake;
+use crate::socket::wire;
 
 /// What the process answers on the public listener itself.
 pub trait Intercept: Send + Sync + 'static {
@@ -50,8 +54,8 @@ pub(crate) async fn serve_connection(shard: Rc<Shard>, stream: std::net::TcpStre
         let shard = shard.clone();
         hyper::service::service_fn(move |request| handle(shard.clone(), request))
     };
+    // Not `pipeline_flush`: with it hyper buffers a body without bound when the client stops reading.
     let connection = hyper::server::conn::http1::Builder::new()
-        .pipeline_flush(true)
         .timer(TokioTimer::new())
         .serve_connection(TokioIo::new(stream), service)
         .with_upgrades();
@@ -79,7 +83,7 @@ async fn handle(shard: Rc<Shard>, request: Request<Incoming>) -> Result<Response
 
 async fn answer(shard: &Shard, request: Request<Incoming>) -> Response<Body> {
     let options = &shard.state().options;
-    let (parts, incoming) = request.into_parts();
+    let (mut parts, incoming) = request.into_parts();
     if let Some(response) = options.intercept.as_ref().and_then(|i| i.answer(&parts.method, &parts.uri)) {
         return response;
     }
@@ -100,6 +104,7 @@ async fn answer(shard: &Shard, request: Request<Incoming>) -> Response<Body> {
     let Some(url) = absolute_url(&parts.uri, parts.headers.get(HOST)) else {
         return plain(StatusCode::BAD_REQUEST, "The request has no valid Host header.\n");
     };
+    let upgrade = Handshake::of(&parts.headers).zip(parts.extensions.remove::<OnUpgrade>());
     let method = parts.method;
     let wants_html =
         parts.headers.get(ACCEPT).and_then(|v| v.to_str().ok()).is_some_and(|accept| accept.contains("text/html"));
@@ -111,13 +116,32 @@ async fn answer(shard: &Shard, request: Request<Incoming>) -> Response<Body> {
     let id = isolate.state.events.borrow_mut().insert(event);
     isolate.dispatch_fetch(id, method.as_str(), &url, has_body);
     let response = match answer.await {
-        Ok(reply) => respond(options, reply, wants_html),
+        Ok(reply) => open_socket(shard, respond(options, reply, wants_html), upgrade),
         // The handler can no longer answer: its isolate is gone.
         Err(_) => plain(StatusCode::INTERNAL_SERVER_ERROR, "The Worker was stopped before it answered.\n"),
     };
     match &options.intercept {
         Some(intercept) => intercept.finish(&method, response),
         None => response,
+    }
+}
+
+/// Completes a response that hands a socket over: from then on the connection is a WebSocket.
+fn open_socket(shard: &Shard, mut response: Response<Body>, upgrade: Option<(Handshake, OnUpgrade)>) -> Response<Body> {
+    let Some(end) = response.extensions_mut().remove::<UpgradeSlot>().and_then(|slot| slot.take()) else {
+        return response;
+    };
+    // Only a response to a request that asked for it has a slot.
+    let Some((handshake, upgrade)) = upgrade else {
+        return plain(StatusCode::INTERNAL_SERVER_ERROR, "Internal Server Error\n");
+    };
+    match handshake.accept(&mut response) {
+        Ok(()) => {
+            let connections = shard.connections();
+            connections.tracker.spawn_local(wire::drive(upgrade, end, connections.closing.clone()));
+            response
+        }
+        Err(refusal) => refusal,
     }
 }
 

@@ -10,17 +10,19 @@ use std::task::{Context, Poll, Waker};
 
 use celld_ltx::Txid;
 use celld_storage::CellDb;
-use deno_core::{JsRuntime, PollEventLoopOptions, v8};
+use deno_core::{JsRuntime, PollEventLoopOptions, ToV8, v8};
 
 use super::ShardState;
 use super::cells::{Place, Resident};
 use super::events::{ErrorDescription, Events};
-use crate::deployment::{BindingValue, Deployment};
+use crate::deployment::{BindingValue, Deployment, Script};
 use crate::host::{ActivateError, ConsoleLevel, ConsoleLine};
 use crate::platform::console::ConsoleSink;
 use crate::platform::errors::UserError;
 use crate::platform::isolate::{Isolate, IsolateError, IsolateOptions};
 use crate::platform::modules::Modules;
+use crate::socket::parked::Said;
+use crate::socket::{Close, OpenSockets, Received};
 use crate::storage::table::CellTable;
 
 /// What the ops of one isolate share; in its `OpState`.
@@ -89,6 +91,7 @@ struct Hooks {
     deliver_next: v8::Global<v8::Function>,
     deliver_fetch: v8::Global<v8::Function>,
     deliver_rpc: v8::Global<v8::Function>,
+    deliver_socket: v8::Global<v8::Function>,
     evict: v8::Global<v8::Function>,
     live: v8::Global<v8::Function>,
 }
@@ -137,6 +140,35 @@ struct InstallConfig<'a> {
     main: &'a str,
     classes: Vec<&'a str>,
     bindings: Vec<InstallBinding<'a>>,
+    sockets: SocketBehaviour,
+}
+
+/// What the compatibility date and flags choose for `js/socket`.
+#[derive(serde::Serialize)]
+#[serde(rename_all = "camelCase")]
+struct SocketBehaviour {
+    auto_reply: bool,
+    blobs: bool,
+    limits_reason: bool,
+}
+
+impl SocketBehaviour {
+    fn of(script: &Script) -> SocketBehaviour {
+        // Flag, date from which it is on, flag that turns it off: those of workerd.
+        let on = |flag, date, off| {
+            script.has_flag(flag)
+                || (!script.has_flag(off) && script.compatibility_date.as_deref().is_some_and(|d| d >= date))
+        };
+        SocketBehaviour {
+            auto_reply: on("web_socket_auto_reply_to_close", "2026-04-07", "web_socket_manual_reply_to_close"),
+            blobs: on("websocket_standard_binary_type", "2026-03-17", "no_websocket_standard_binary_type"),
+            limits_reason: on(
+                "websocket_close_reason_byte_limit",
+                "2026-03-03",
+                "no_websocket_close_reason_byte_limit",
+            ),
+        }
+    }
 }
 
 #[derive(serde::Serialize)]
@@ -155,7 +187,12 @@ fn install_config(deployment: &Deployment) -> InstallConfig<'_> {
         };
         InstallBinding { name: &binding.name, kind, value }
     });
-    InstallConfig { main: &script.main, classes: script.classes(), bindings: bindings.collect() }
+    InstallConfig {
+        main: &script.main,
+        classes: script.classes(),
+        bindings: bindings.collect(),
+        sockets: SocketBehaviour::of(script),
+    }
 }
 
 impl ScriptIsolate {
@@ -316,6 +353,29 @@ impl ScriptIsolate {
         });
     }
 
+    /// Something that a parked socket of a cell said; `id` is its number in the event table.
+    pub fn deliver_socket(&self, id: u32, resident: &Resident, socket: u32, said: Said) {
+        let frame = match said {
+            Said::Frame(frame) => Some(frame),
+            Said::Lost => None,
+        };
+        self.turn(&self.hooks.deliver_socket, |scope| {
+            let said = match Received(frame).to_v8(scope) {
+                Ok(said) => said,
+                // Longer than a string may be: to the cell the connection is lost.
+                Err(_) => v8::null(scope).into(),
+            };
+            vec![
+                integer(scope, id),
+                text(scope, resident.scope.class()),
+                text(scope, resident.scope.id()),
+                optional(scope, resident.sockets.name.borrow().as_deref()),
+                integer(scope, socket),
+                said,
+            ]
+        });
+    }
+
     /// Takes a cell out of the isolate: fails what it was doing, gives its database back to the shard.
     pub fn evict(&self, resident: &Resident, reason: Option<&str>) {
         let Place::Hosted { isolate, handle } = *resident.place.borrow() else { return };
@@ -353,8 +413,15 @@ impl ScriptIsolate {
         })
     }
 
-    /// Ends the pump; events that are left fail.
+    /// Ends the pump; events that are left fail, sockets that are open close with 1012.
     pub fn close(&self) {
+        {
+            let mut isolate = self.isolate.borrow_mut();
+            let mut entered = isolate.enter();
+            let op_state = entered.runtime().op_state();
+            let close = Close::new(1012, "The deployment that ran this WebSocket was replaced.");
+            op_state.borrow().borrow::<OpenSockets>().close_all(&close);
+        }
         self.closed.set(true);
         self.state
             .events
@@ -444,6 +511,7 @@ fn install(
         deliver_next: hook("deliverNext")?,
         deliver_fetch: hook("deliverFetch")?,
         deliver_rpc: hook("deliverRpc")?,
+        deliver_socket: hook("deliverSocket")?,
         evict: hook("evict")?,
         live: hook("liveEvents")?,
     };

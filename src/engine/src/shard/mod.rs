@@ -23,15 +23,18 @@ use std::time::Duration;
 use celld_ids::CellScope;
 use celld_storage::{CellDb, ImagePath};
 
+pub(crate) use cells::Resident;
 pub use extension::celld_events;
+pub(crate) use isolate::IsolateState;
 pub use isolate::BuildError;
 pub use run::Census;
 pub(crate) use run::{Command, Shard};
 
 use crate::host::{ActivateError, CommitLog, Host};
 use crate::platform::snapshot::Snapshot;
+use crate::socket::parked::SocketEvent;
 use calls::Router;
-use cells::{Place, Resident, Residents};
+use cells::{Place, Residents};
 
 /// What all shards of a process have in common.
 #[derive(Clone)]
@@ -71,6 +74,8 @@ pub(crate) struct ShardState {
     /// Residents that another isolate waits for, or that must leave a retiring one.
     wanted: RefCell<Vec<Rc<Resident>>>,
     wanted_signal: tokio::sync::Notify,
+    /// What parked sockets have to say to their cells.
+    pub socket_events: tokio::sync::mpsc::UnboundedSender<SocketEvent>,
     /// Cells that became idle lately.
     idle: RefCell<Vec<Rc<Resident>>>,
     serial: Cell<u64>,

@@ -15,6 +15,7 @@ use super::events::{ErrorDescription, body_of_resource, decode_headers, encode_h
 use super::isolate::{IsolateState, park};
 use crate::host::LogFailed;
 use crate::shard::body::{Body, BodyResource};
+use crate::socket::{SocketResource, UpgradeSlot};
 use crate::storage::table::CellTable;
 
 fn isolate(state: &RefCell<OpState>) -> Rc<IsolateState> {
@@ -172,6 +173,8 @@ pub(crate) struct FetchAnswer {
     headers: String,
     body: i64,
     length: i64,
+    /// The resource of a socket, or -1.
+    socket: i64,
 }
 
 /// Calls the `fetch` handler of a cell that is not in this isolate.
@@ -208,7 +211,11 @@ pub(crate) async fn op_cell_fetch(
             return Ok(FetchAnswer { error: Some(error), ..FetchAnswer::default() });
         }
     };
-    let (parts, body) = response.into_parts();
+    let (mut parts, body) = response.into_parts();
+    let socket = match parts.extensions.remove::<UpgradeSlot>().and_then(|slot| slot.take()) {
+        Some(end) => i64::from(state.borrow_mut().resource_table.add(SocketResource::new(end))),
+        None => -1,
+    };
     let length = body.length().and_then(|l| i64::try_from(l).ok()).unwrap_or(-1);
     let rid = match body {
         Body::Empty => -1,
@@ -222,6 +229,7 @@ pub(crate) async fn op_cell_fetch(
         headers: encode_headers(&parts.headers).into_iter().map(char::from).collect(),
         body: rid,
         length,
+        socket,
     })
 }
 

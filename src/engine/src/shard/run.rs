@@ -19,6 +19,7 @@ use super::{ShardOptions, ShardState};
 use crate::deployment::Deployment;
 use crate::host::Host;
 use crate::platform::modules::Modules;
+use crate::socket::parked::SocketEvent;
 
 /// How often idle cells, draining isolates and forced moves are looked at.
 const HOUSEKEEPING: Duration = Duration::from_millis(100);
@@ -80,6 +81,7 @@ impl Shard {
         mut mailbox: mpsc::Receiver<Call>,
     ) {
         let log = host.log();
+        let (socket_events, said) = mpsc::unbounded_channel();
         let shard = Rc::new(Shard {
             state: Rc::new(ShardState {
                 index,
@@ -92,6 +94,7 @@ impl Shard {
                 load,
                 wanted: RefCell::default(),
                 wanted_signal: tokio::sync::Notify::new(),
+                socket_events,
                 idle: RefCell::default(),
                 serial: std::cell::Cell::new(0),
             }),
@@ -103,6 +106,7 @@ impl Shard {
         });
         tokio::task::spawn_local(shard.clone().keep_house());
         tokio::task::spawn_local(shard.clone().move_wanted());
+        tokio::task::spawn_local(shard.clone().deliver_sockets(said));
         loop {
             tokio::select! {
                 biased;
@@ -232,6 +236,20 @@ impl Shard {
                     self.evict(&resident, None);
                 }
             }
+        }
+    }
+
+    /// Hands what parked sockets say to their cells, in the isolate that serves.
+    async fn deliver_sockets(self: Rc<Self>, mut events: mpsc::UnboundedReceiver<SocketEvent>) {
+        while let Some(SocketEvent { resident, socket, said, begun }) = events.recv().await {
+            // Without a class to wake, dropping `begun` tells the socket.
+            let Some(isolate) = self.serving() else { continue };
+            if !isolate.deployment.script.classes().contains(&resident.scope.class()) {
+                continue;
+            }
+            let event = Event { headers: Default::default(), body: None, reply: Reply::Socket(begun) };
+            let id = isolate.state.events.borrow_mut().insert(event);
+            isolate.deliver_socket(id, &resident, socket, said);
         }
     }
 

@@ -1,0 +1,16 @@
+// The globals of this extension.
+
+import { WebSocketRequestResponsePair } from "ext:celld_socket/auto_response.js";
+import "ext:celld_socket/hibernation.js";
+import { Response } from "ext:celld_socket/response.js";
+import { WebSocket, WebSocketPair } from "ext:celld_socket/websocket.js";
+
+for (const value of [Response, WebSocket, WebSocketPair, WebSocketRequestResponsePair]) {
+  Object.defineProperty(globalThis, value.name, {
+    __proto__: null,
+    value,
+    writable: true,
+    enumerable: false,
+    configurable: true,
+  });
+}
