@@ -49,7 +49,13 @@ pub enum Claim {
 /// `lease` is the lease of the owner's node, if it has one. A lease that has ended, a lease that another session of the same node
 /// holds by now, and a lease of `node` itself, whose earlier sessions are all over, make the owner a dead one. The clock decides
 /// only *when* a cell is taken over: what the old session can still acknowledge is decided by the seal.
-pub fn claim(me: &SessionId, node: &NodeId, owner: Option<&Owner>, lease: Option<&Lease>, now_ms: u64) -> Claim {
+pub fn claim(
+    me: &SessionId,
+    node: &NodeId,
+    owner: Option<&Owner>,
+    lease: Option<&Lease>,
+    now_ms: u64,
+) -> Claim {
     let Some(owner) = owner else { return Claim::Take { seal: None } };
     if owner.session == *me {
         return Claim::Keep { epoch: owner.epoch };
