@@ -278,7 +278,7 @@ async fn google_compares_generations() {
     assert_eq!(version, again);
     assert!(server.bucket.create("k", body()).await.is_refused());
     assert!(server.bucket.update("k", body(), &version).await.is_refused());
-    let requests = server.requests.lock();
+    let requests = server.requests.lock().clone();
     let sent: Vec<_> = requests
         .iter()
         .filter_map(|head| head.lines().find_map(|line| line.strip_prefix("x-goog-if-generation-match: ")))

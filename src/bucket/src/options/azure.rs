@@ -201,7 +201,10 @@ pub(crate) fn azure(container: &str, options: &StoreOptions) -> Result<Arc<dyn C
             .with_federated_token_file(token_file)
             .with_authority_host(PUBLIC_AUTHORITY),
     };
-    let store = builder.with_client_options(client(false)).build().map_err(text)?;
+    let store = builder.with_client_options(client(false)).build().map_err(|error| match found.key {
+        Some((name, _)) => format!("{name}: {}", text(error)),
+        None => text(error),
+    })?;
     Ok(Arc::new(store))
 }
 
@@ -241,10 +244,20 @@ mod tests {
             (vec![("AZURE_STORAGE_ACCOUNT_KEY", "k"), ("AZURE_CLIENT_ID", "c")], "AZURE_CLIENT_ID"),
             (vec![("AZURE_CLIENT_ID", "c"), ("AZURE_MSI_RESOURCE_ID", "r")], "AZURE_MSI_RESOURCE_ID"),
             (vec![("AZURE_STORAGE_SAS_TOKEN", "s")], "AZURE_STORAGE_SAS_TOKEN"),
+            (vec![("AZURE_STORAGE_TOKEN", "x")], "AZURE_STORAGE_TOKEN"),
+            (vec![("AZURE_USE_AZURE_CLI", "x")], "AZURE_USE_AZURE_CLI"),
+            (vec![("AZURE_ENDPOINT", "x")], "AZURE_ENDPOINT"),
+            (vec![("AZURE_MSI_ENDPOINT", "x")], "AZURE_MSI_ENDPOINT"),
+            (vec![("AZURE_SKIP_SIGNATURE", "x")], "AZURE_SKIP_SIGNATURE"),
+            (vec![("AZURE_CONTAINER_NAME", "x")], "AZURE_CONTAINER_NAME"),
+            (vec![("AZURE_FABRIC_TOKEN_SERVICE_URL", "x")], "AZURE_FABRIC_TOKEN_SERVICE_URL"),
+            (vec![("AZURE_CREDENTIAL_TYPE", "x")], "AZURE_CREDENTIAL_TYPE"),
+            (vec![("AZURE_PROXY_URL", "x")], "AZURE_PROXY_URL"),
             (vec![("AZURE_CLIENT_SECRET", "s")], "AZURE_CLIENT_SECRET"),
             (vec![("AZURE_STORAGE_ENDPOINT", "e")], "AZURE_STORAGE_ENDPOINT"),
             (vec![("AZURE_USE_FABRIC_ENDPOINT", "true")], "AZURE_USE_FABRIC_ENDPOINT"),
             (vec![("AZURE_ALLOW_HTTP", "true")], "AZURE_ALLOW_HTTP"),
+            (vec![("AZURE_CLIENT_ID", "c"), ("AZURE_STORAGE_CLIENT_ID", "d")], "AZURE_STORAGE_CLIENT_ID"),
             (vec![("AZURE_TENANT_ID", "t")], "AZURE_FEDERATED_TOKEN_FILE"),
             (vec![("AZURE_FEDERATED_TOKEN_FILE", "/f"), ("AZURE_CLIENT_ID", "c")], "AZURE_TENANT_ID"),
             (with(("AZURE_AUTHORITY_HOST", "https://login.microsoftonline.us")), "login.microsoftonline.us"),
@@ -255,5 +268,55 @@ mod tests {
             let error = family(&variables).unwrap_err();
             assert!(error.contains(named), "{variables:?}: {error}");
         }
+    }
+
+    fn open(variables: &[(&str, &str)], endpoint: Option<&str>) -> Result<(), String> {
+        let variables = variables.iter().map(|(n, v)| (n.to_string(), v.to_string())).collect();
+        let options = StoreOptions {
+            endpoint: endpoint.map(str::to_owned),
+            variables: Some(variables),
+            ..StoreOptions::default()
+        };
+        azure("container", &options).map(|_| ())
+    }
+
+    const ACCOUNT: (&str, &str) = ("AZURE_STORAGE_ACCOUNT_NAME", "account1");
+
+    #[test]
+    fn each_family_makes_a_client() {
+        let workload = [
+            ("AZURE_AUTHORITY_HOST", "https://login.microsoftonline.com/"),
+            ("AZURE_CLIENT_ID", "c"),
+            ("AZURE_TENANT_ID", "t"),
+            ("AZURE_FEDERATED_TOKEN_FILE", "/f"),
+        ];
+        for variables in [
+            &[("AZURE_STORAGE_ACCOUNT_KEY", "a2V5")][..],
+            &[],
+            &[("AZURE_CLIENT_ID", "c")],
+            &[("AZURE_OBJECT_ID", "o")],
+            &[("AZURE_MSI_RESOURCE_ID", "r")],
+            &workload,
+            // Another cloud's credentials and region are no concern of this one.
+            &[("AZURE_STORAGE_ACCOUNT_KEY", "a2V5"), ("AWS_ACCESS_KEY_ID", "a"), ("AWS_REGION", "auto")],
+        ] {
+            assert_eq!(open(&[&[ACCOUNT][..], variables].concat(), None), Ok(()), "{variables:?}");
+        }
+        assert_eq!(open(&[("AZURE_STORAGE_USE_EMULATOR", "true")], None), Ok(()));
+    }
+
+    #[test]
+    fn an_account_that_is_none_is_named() {
+        let key = ("AZURE_STORAGE_ACCOUNT_KEY", "a2V5");
+        for (variables, named) in [
+            (vec![key], "AZURE_STORAGE_ACCOUNT_NAME is not set"),
+            (vec![key, ("AZURE_STORAGE_ACCOUNT_NAME", "x.evil.example/")], "x.evil.example"),
+            (vec![("AZURE_STORAGE_ACCOUNT_KEY", "not base64!"), ACCOUNT], "AZURE_STORAGE_ACCOUNT_KEY"),
+        ] {
+            let error = open(&variables, None).unwrap_err();
+            assert!(error.contains(named), "{variables:?}: {error}");
+        }
+        let error = open(&[ACCOUNT, key], Some("https://x")).unwrap_err();
+        assert!(error.contains("S3_ENDPOINT") && error.contains("az://"), "{error}");
     }
 }

@@ -21,10 +21,11 @@ enum Family {
     Instance,
 }
 
+/// A setting of the client, the variable that it comes from, and its value.
+type Setting = (Key, &'static str, String);
+
 /// The settings of one family: only these reach the client.
-fn settings(
-    variables: &BTreeMap<String, String>,
-) -> Result<(Family, Vec<(Key, &'static str, String)>), String> {
+fn settings(variables: &BTreeMap<String, String>) -> Result<(Family, Vec<Setting>), String> {
     let value = |name: &str| variables.get(name).map(|value| value.trim().to_owned());
     // The settings `names`, when the first one is there; then the others that are marked have to be there too.
     let family = |names: &[(Key, &'static str, bool)]| {
