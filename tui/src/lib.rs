@@ -17,7 +17,8 @@ use fetch::fetch;
 use sample::Fleet;
 
 /// Finds the internal addresses (`host:port`) of the nodes to show. Called before each refresh, so that nodes may come and go.
-pub type Discover = Box<dyn Fn() -> Pin<Box<dyn Future<Output = Result<Vec<String>, String>> + Send>> + Send + Sync>;
+pub type Discover =
+    Box<dyn Fn() -> Pin<Box<dyn Future<Output = Result<Vec<String>, String>> + Send>> + Send + Sync>;
 
 /// What to show.
 pub struct TopOptions {

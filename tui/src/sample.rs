@@ -50,7 +50,11 @@ pub(crate) struct Fleet {
 
 impl Fleet {
     /// Takes in a round of answers; nodes that were not asked disappear.
-    pub fn update(&mut self, samples: impl Iterator<Item = (String, Result<NodeState, String>)>, now: Instant) {
+    pub fn update(
+        &mut self,
+        samples: impl Iterator<Item = (String, Result<NodeState, String>)>,
+        now: Instant,
+    ) {
         let mut before = std::mem::take(&mut self.rows);
         self.error = None;
         for (address, state) in samples {
@@ -58,7 +62,9 @@ impl Fleet {
             let appended = state.as_ref().ok().map(|state| (state.log.appended, now));
             let commits_per_second = match (last, appended) {
                 // A count that falls belongs to another session.
-                (Some((a, t)), Some((b, u))) if b >= a && u > t => Some((b - a) as f64 / (u - t).as_secs_f64()),
+                (Some((a, t)), Some((b, u))) if b >= a && u > t => {
+                    Some((b - a) as f64 / (u - t).as_secs_f64())
+                }
                 _ => None,
             };
             self.rows.insert(address, Row { state, commits_per_second, appended });

@@ -8,8 +8,18 @@ use ratatui::widgets::{Row as TableRow, Table};
 
 use crate::sample::{Fleet, Row};
 
-const HEADINGS: [&str; 10] =
-    ["NODE", "ADDRESS", "STATUS", "CELLS", "RESIDENT", "CONNS", "EVENTS", "COMMITS/S", "BACKLOG", "DEPLOYMENT"];
+const HEADINGS: [&str; 10] = [
+    "NODE",
+    "ADDRESS",
+    "STATUS",
+    "CELLS",
+    "RESIDENT",
+    "CONNS",
+    "EVENTS",
+    "COMMITS/S",
+    "BACKLOG",
+    "DEPLOYMENT",
+];
 const WIDTHS: [Constraint; 10] = [
     Constraint::Min(8),
     Constraint::Min(15),
@@ -26,7 +36,8 @@ const WIDTHS: [Constraint; 10] = [
 /// Draws everything.
 pub(crate) fn draw(frame: &mut Frame<'_>, fleet: &Fleet) {
     let [head, body, foot] =
-        Layout::vertical([Constraint::Length(2), Constraint::Min(1), Constraint::Length(1)]).areas(frame.area());
+        Layout::vertical([Constraint::Length(2), Constraint::Min(1), Constraint::Length(1)])
+            .areas(frame.area());
     let sum = |count: fn(&Row) -> u64| fleet.rows.values().map(count).sum::<u64>();
     let cells = sum(|row| row.state.as_ref().map_or(0, |s| s.owned_cells));
     let title = format!("celld top: {} nodes, {cells} cells", fleet.rows.len());
@@ -68,7 +79,11 @@ fn line<'a>(address: &'a str, row: &'a Row) -> TableRow<'a> {
         bytes(state.log.backlog_bytes),
         state.deployment.clone().unwrap_or_else(|| format!("none (celld {})", state.version)),
     ])
-    .fg(if colour == Color::Green && state.log.appended == state.log.durable { Color::Reset } else { colour })
+    .fg(if colour == Color::Green && state.log.appended == state.log.durable {
+        Color::Reset
+    } else {
+        colour
+    })
 }
 
 fn bytes(n: u64) -> String {

@@ -32,7 +32,8 @@ fn main() {
 
 fn write_version_header(directory: &Path) {
     let version = env::var("CARGO_PKG_VERSION").expect("cargo sets CARGO_PKG_VERSION");
-    let number: String = version.split('.').map(|part| format!("{:02x}", part.parse::<u8>().expect("a number"))).collect();
+    let number: String =
+        version.split('.').map(|part| format!("{:02x}", part.parse::<u8>().expect("a number"))).collect();
     let template = format!("{LIBRARY}/includes/nghttp2/nghttp2ver.h.in");
     let header = fs::read_to_string(template)
         .expect("the template is in the package")

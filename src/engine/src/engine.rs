@@ -67,7 +67,8 @@ impl Engine {
         let mut threads = Vec::new();
         for (index, mailbox) in mailboxes.into_iter().enumerate() {
             let failed = |cause| StartError { shard: index, cause };
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
+            let runtime =
+                tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
             let (commands, receiver) = mpsc::unbounded_channel();
             let load = Arc::new(AtomicUsize::new(0));
             shards.push(ShardHandle { commands, load: load.clone() });
@@ -108,7 +109,9 @@ impl Engine {
         }
         let mut failure = None;
         for outcome in built {
-            if let Err(error) = outcome.await.map_err(|_| AdoptError::Stopping).and_then(|r| r.map_err(Into::into)) {
+            if let Err(error) =
+                outcome.await.map_err(|_| AdoptError::Stopping).and_then(|r| r.map_err(Into::into))
+            {
                 failure = Some(error);
             }
         }

@@ -126,9 +126,10 @@ fn to_engine(loaded: LoadedDeployment, vars: &BTreeMap<String, String>) -> Deplo
         .filter(|(name, _)| !vars.contains_key(name))
         .map(|(name, value)| Binding { name, value: BindingValue::Json(value) })
         .collect();
-    bindings.extend(
-        vars.iter().map(|(name, value)| Binding { name: name.clone(), value: BindingValue::Json(value.clone().into()) }),
-    );
+    bindings.extend(vars.iter().map(|(name, value)| Binding {
+        name: name.clone(),
+        value: BindingValue::Json(value.clone().into()),
+    }));
     bindings.extend(manifest.durable_objects.into_iter().map(|binding| Binding {
         name: binding.name,
         value: BindingValue::DurableObject { class: binding.class },

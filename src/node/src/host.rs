@@ -124,7 +124,8 @@ impl NodeHost {
             // What this session wrote for it may still be in the log alone.
             self.log().fold().await.map_err(|e| failed(e.to_string()))?;
         }
-        let restored = celld_replica::restore(&self.bucket, scope).await.map_err(|e| failed(e.to_string()))?;
+        let restored =
+            celld_replica::restore(&self.bucket, scope).await.map_err(|e| failed(e.to_string()))?;
         let image = if restored.image.is_empty() { Image::Empty } else { Image::Memory(restored.image) };
         Ok(Activation { epoch, txid: restored.txid, image })
     }
@@ -132,14 +133,17 @@ impl NodeHost {
     /// Makes this session the owner of `scope`. Returns the epoch, and who had the cell before.
     async fn claim(&self, scope: &CellScope) -> Result<(Epoch, Before), ActivateError> {
         let failed = |cause: String| ActivateError::Failed { scope: scope.clone(), cause };
-        let mut found = celld_replica::read_owner(&self.bucket, scope).await.map_err(|e| failed(e.to_string()))?;
+        let mut found =
+            celld_replica::read_owner(&self.bucket, scope).await.map_err(|e| failed(e.to_string()))?;
         for _ in 0..CLAIM_ATTEMPTS {
             let owner = found.as_ref().and_then(|found| {
                 let session = found.record.session.clone()?;
                 Some(Owner { session, epoch: found.record.epoch })
             });
             let lease = match &owner {
-                Some(owner) if owner.session != self.session => self.lease_of(&owner.session).await.map_err(failed)?,
+                Some(owner) if owner.session != self.session => {
+                    self.lease_of(&owner.session).await.map_err(failed)?
+                }
                 _ => None,
             };
             match celld_fleet::claim(&self.session, &self.node, owner.as_ref(), lease.as_ref(), now_ms()) {
@@ -148,7 +152,9 @@ impl NodeHost {
                     return Err(ActivateError::Elsewhere { scope: scope.clone(), owner: node.to_string() });
                 }
                 celld_fleet::Claim::Take { seal: None } => {}
-                celld_fleet::Claim::Take { seal: Some(session) } => self.seals.seal(&session).await.map_err(failed)?,
+                celld_fleet::Claim::Take { seal: Some(session) } => {
+                    self.seals.seal(&session).await.map_err(failed)?
+                }
             }
             let claimed = celld_replica::claim(&self.bucket, scope, found.as_ref(), &self.session).await;
             match claimed.map_err(|e| failed(e.to_string()))? {
@@ -166,7 +172,11 @@ impl NodeHost {
     async fn lease_of(&self, session: &SessionId) -> Result<Option<Lease>, String> {
         let Some(node) = session.node() else { return Ok(None) };
         let lease = celld_replica::read_lease(&self.bucket, &node).await.map_err(|e| e.to_string())?;
-        Ok(lease.map(|found| Lease { node, session: found.record.session, expires_ms: found.record.expires_ms }))
+        Ok(lease.map(|found| Lease {
+            node,
+            session: found.record.session,
+            expires_ms: found.record.expires_ms,
+        }))
     }
 }
 

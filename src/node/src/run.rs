@@ -151,7 +151,8 @@ pub async fn run(
         }
     }
 
-    let internal = Arc::new(Internal { deployments: deployments.clone(), host: host.clone(), stop: stop.clone() });
+    let internal =
+        Arc::new(Internal { deployments: deployments.clone(), host: host.clone(), stop: stop.clone() });
     // What ends with the node, after the last request.
     let over = CancellationToken::new();
     let internal_over = over.clone();
@@ -184,7 +185,8 @@ pub async fn run(
     finish(&engine, &host, config.shutdown.total).await;
     over.cancel();
     // Neither can fail in a way that anybody could still act on.
-    let _ = tokio::time::timeout(Duration::from_secs(2), async { tokio::join!(lease_task, internal_task) }).await;
+    let _ =
+        tokio::time::timeout(Duration::from_secs(2), async { tokio::join!(lease_task, internal_task) }).await;
     Ok(())
 }
 

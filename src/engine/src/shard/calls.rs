@@ -85,7 +85,9 @@ impl Router {
                         ..ErrorDescription::new("The Durable Object's shard is overloaded; try again later.")
                     },
                 ),
-                mpsc::error::TrySendError::Closed(call) => (call, ErrorDescription::new("The node is shutting down.")),
+                mpsc::error::TrySendError::Closed(call) => {
+                    (call, ErrorDescription::new("The node is shutting down."))
+                }
             };
             call.target.refuse(error);
         }

@@ -91,10 +91,6 @@ pub(crate) struct Residents {
 }
 
 impl Residents {
-    pub fn get(&self, scope: &CellScope) -> Option<Rc<Resident>> {
-        self.cells.borrow().get(scope).cloned()
-    }
-
     /// The resident, and whether this call made it: then the caller activates it.
     pub fn get_or_start(&self, scope: &CellScope) -> (Rc<Resident>, bool) {
         let mut cells = self.cells.borrow_mut();

@@ -36,7 +36,12 @@ pub struct ErrorDescription {
 impl ErrorDescription {
     /// A plain `Error` with this message.
     pub fn new(message: impl Into<String>) -> ErrorDescription {
-        ErrorDescription { name: "Error".into(), message: message.into(), retryable: false, overloaded: false }
+        ErrorDescription {
+            name: "Error".into(),
+            message: message.into(),
+            retryable: false,
+            overloaded: false,
+        }
     }
 }
 
@@ -158,8 +163,9 @@ pub(crate) fn decode_headers(text: &[u8]) -> Result<HeaderMap, JsErrorBox> {
             break;
         }
         let value = parts.next().unwrap_or_default();
-        let name = HeaderName::from_bytes(name)
-            .map_err(|_| JsErrorBox::type_error(format!("Invalid header name: {}", String::from_utf8_lossy(name))))?;
+        let name = HeaderName::from_bytes(name).map_err(|_| {
+            JsErrorBox::type_error(format!("Invalid header name: {}", String::from_utf8_lossy(name)))
+        })?;
         let value = HeaderValue::from_bytes(value)
             .map_err(|_| JsErrorBox::type_error(format!("Invalid value of header {name}")))?;
         headers.append(name, value);
@@ -258,7 +264,8 @@ pub(crate) fn op_respond_upgrade(
     #[string(onebyte)] headers: Cow<'_, [u8]>,
     #[cppgc] socket: &Socket,
 ) -> Result<bool, JsErrorBox> {
-    let asked = isolate(state).events.borrow().events.get(&id).is_none_or(|e| handshake::is_asked_for(&e.headers));
+    let asked =
+        isolate(state).events.borrow().events.get(&id).is_none_or(|e| handshake::is_asked_for(&e.headers));
     if !asked {
         return Ok(false);
     }

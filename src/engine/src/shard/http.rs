@@ -106,13 +106,15 @@ async fn answer(shard: &Shard, request: Request<Incoming>) -> Response<Body> {
     };
     let upgrade = Handshake::of(&parts.headers).zip(parts.extensions.remove::<OnUpgrade>());
     let method = parts.method;
-    let wants_html =
-        parts.headers.get(ACCEPT).and_then(|v| v.to_str().ok()).is_some_and(|accept| accept.contains("text/html"));
+    let wants_html = parts
+        .headers
+        .get(ACCEPT)
+        .and_then(|v| v.to_str().ok())
+        .is_some_and(|accept| accept.contains("text/html"));
     let body = Body::Incoming { inner: incoming, left: limit, limit };
     let has_body = !body.is_empty();
     let (reply, answer) = oneshot::channel();
-    let event =
-        Event { headers: parts.headers, body: has_body.then_some(body), reply: Reply::Fetch(reply) };
+    let event = Event { headers: parts.headers, body: has_body.then_some(body), reply: Reply::Fetch(reply) };
     let id = isolate.state.events.borrow_mut().insert(event);
     isolate.dispatch_fetch(id, method.as_str(), &url, has_body);
     let response = match answer.await {
@@ -127,7 +129,11 @@ async fn answer(shard: &Shard, request: Request<Incoming>) -> Response<Body> {
 }
 
 /// Completes a response that hands a socket over: from then on the connection is a WebSocket.
-fn open_socket(shard: &Shard, mut response: Response<Body>, upgrade: Option<(Handshake, OnUpgrade)>) -> Response<Body> {
+fn open_socket(
+    shard: &Shard,
+    mut response: Response<Body>,
+    upgrade: Option<(Handshake, OnUpgrade)>,
+) -> Response<Body> {
     let Some(end) = response.extensions_mut().remove::<UpgradeSlot>().and_then(|slot| slot.take()) else {
         return response;
     };
@@ -141,7 +147,7 @@ fn open_socket(shard: &Shard, mut response: Response<Body>, upgrade: Option<(Han
             connections.tracker.spawn_local(wire::drive(upgrade, end, connections.closing.clone()));
             response
         }
-        Err(refusal) => refusal,
+        Err(refusal) => *refusal,
     }
 }
 

@@ -61,7 +61,10 @@ pub(crate) fn op_cell_id_unique(#[string] class: &str) -> Result<String, JsError
 
 #[op2]
 #[string]
-pub(crate) fn op_cell_id_from_string(#[string] class: &str, #[string] id: &str) -> Result<String, JsErrorBox> {
+pub(crate) fn op_cell_id_from_string(
+    #[string] class: &str,
+    #[string] id: &str,
+) -> Result<String, JsErrorBox> {
     if id.len() != 4 * HALF || !id.bytes().all(|b| b.is_ascii_hexdigit()) {
         return Err(JsErrorBox::type_error("Invalid Durable Object ID: must be 64 hex digits"));
     }

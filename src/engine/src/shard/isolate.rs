@@ -118,7 +118,9 @@ pub enum BuildError {
     #[error("cannot start an isolate: {0}")]
     Engine(String),
     /// The script did not finish evaluating in time.
-    #[error("the script did not finish starting within {0} seconds: a top-level await does not settle, or a loop does not end")]
+    #[error(
+        "the script did not finish starting within {0} seconds: a top-level await does not settle, or a loop does not end"
+    )]
     Timeout(u64),
 }
 
@@ -160,7 +162,11 @@ impl SocketBehaviour {
                 || (!script.has_flag(off) && script.compatibility_date.as_deref().is_some_and(|d| d >= date))
         };
         SocketBehaviour {
-            auto_reply: on("web_socket_auto_reply_to_close", "2026-04-07", "web_socket_manual_reply_to_close"),
+            auto_reply: on(
+                "web_socket_auto_reply_to_close",
+                "2026-04-07",
+                "web_socket_manual_reply_to_close",
+            ),
             blobs: on("websocket_standard_binary_type", "2026-03-17", "no_websocket_standard_binary_type"),
             limits_reason: on(
                 "websocket_close_reason_byte_limit",
@@ -333,7 +339,15 @@ impl ScriptIsolate {
     }
 
     /// An RPC call for a cell, from another thread or isolate.
-    pub fn deliver_rpc(&self, id: u32, class: &str, cell: &str, name: Option<&str>, method: &str, args: Vec<u8>) {
+    pub fn deliver_rpc(
+        &self,
+        id: u32,
+        class: &str,
+        cell: &str,
+        name: Option<&str>,
+        method: &str,
+        args: Vec<u8>,
+    ) {
         self.turn(&self.hooks.deliver_rpc, |scope| {
             let store = v8::ArrayBuffer::new_backing_store_from_vec(args).make_shared();
             let buffer = v8::ArrayBuffer::with_backing_store(scope, &store);

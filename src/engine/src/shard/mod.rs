@@ -25,8 +25,8 @@ use celld_storage::{CellDb, ImagePath};
 
 pub(crate) use cells::Resident;
 pub use extension::celld_events;
-pub(crate) use isolate::IsolateState;
 pub use isolate::BuildError;
+pub(crate) use isolate::IsolateState;
 pub use run::Census;
 pub(crate) use run::{Command, Shard};
 
@@ -96,13 +96,15 @@ impl ShardState {
                     resident.epoch.set(activation.epoch);
                     resident.txid.set(activation.txid);
                     let path = shard.image_path(&resident.scope);
-                    resident.set_place(match CellDb::new(activation.image, Some(path), shard.limits.clone()) {
-                        Ok(db) => Place::Parked(Box::new(db)),
-                        Err(error) => Place::Failed(ActivateError::Failed {
-                            scope: resident.scope.clone(),
-                            cause: error.to_string(),
-                        }),
-                    });
+                    resident.set_place(
+                        match CellDb::new(activation.image, Some(path), shard.limits.clone()) {
+                            Ok(db) => Place::Parked(Box::new(db)),
+                            Err(error) => Place::Failed(ActivateError::Failed {
+                                scope: resident.scope.clone(),
+                                cause: error.to_string(),
+                            }),
+                        },
+                    );
                 }
                 Err(error) => resident.set_place(Place::Failed(error)),
             }
@@ -134,7 +136,10 @@ impl ShardState {
 
     /// Where the cell's image goes when it outgrows memory.
     fn image_path(&self, scope: &CellScope) -> ImagePath {
-        ImagePath { dir: self.options.images.clone(), name: format!("{}-{}.db", scope.class(), scope.id()).into() }
+        ImagePath {
+            dir: self.options.images.clone(),
+            name: format!("{}-{}.db", scope.class(), scope.id()).into(),
+        }
     }
 
     /// Asks for the resident to be taken out of its isolate as soon as nothing runs in it.

@@ -202,7 +202,15 @@ impl Shard {
                 let has_body = !body.is_empty();
                 let event = Event { headers, body: has_body.then_some(body), reply: Reply::Fetch(reply) };
                 let id = isolate.state.events.borrow_mut().insert(event);
-                isolate.deliver_fetch(id, scope.class(), scope.id(), name.as_deref(), &method, &url, has_body);
+                isolate.deliver_fetch(
+                    id,
+                    scope.class(),
+                    scope.id(),
+                    name.as_deref(),
+                    &method,
+                    &url,
+                    has_body,
+                );
             }
             CallTarget::Rpc { method, args, reply } => {
                 let event = Event { headers: Default::default(), body: None, reply: Reply::Rpc(reply) };
@@ -307,12 +315,16 @@ impl Shard {
             let late = now.duration_since(since) >= self.state.options.deploy_max_age;
             for resident in &hosted {
                 if late {
-                    isolate.evict(resident, Some("The Durable Object's code was updated; the event was cancelled."));
+                    isolate.evict(
+                        resident,
+                        Some("The Durable Object's code was updated; the event was cancelled."),
+                    );
                 } else {
                     self.state.want(resident);
                 }
             }
-            let finished = hosted.is_empty() && isolate.live_events() == 0 && isolate.state.events.borrow().len() == 0;
+            let finished =
+                hosted.is_empty() && isolate.live_events() == 0 && isolate.state.events.borrow().len() == 0;
             // A stateless event has as long as a cell.
             if finished || (late && hosted.is_empty()) {
                 isolate.close();
@@ -362,7 +374,9 @@ impl Shard {
             self.evict(&resident, Some("The node is shutting down."));
         }
         let draining = std::mem::take(&mut *self.draining.borrow_mut());
-        for isolate in draining.into_iter().map(|(isolate, _)| isolate).chain(self.serving.borrow_mut().take()) {
+        for isolate in
+            draining.into_iter().map(|(isolate, _)| isolate).chain(self.serving.borrow_mut().take())
+        {
             isolate.close();
         }
     }

@@ -39,17 +39,18 @@ impl Handshake {
     ///
     /// # Errors
     /// The refusal: another version of the protocol, or no key.
-    pub fn accept(&self, response: &mut Response<Body>) -> Result<(), Response<Body>> {
+    pub fn accept(&self, response: &mut Response<Body>) -> Result<(), Box<Response<Body>>> {
         if !self.is_version_13 {
             let mut refusal = crate::shard::http::plain(
                 StatusCode::UPGRADE_REQUIRED,
                 "The requested WebSocket version is not supported.\n",
             );
             refusal.headers_mut().insert(SEC_WEBSOCKET_VERSION, HeaderValue::from_static("13"));
-            return Err(refusal);
+            return Err(Box::new(refusal));
         }
         let Some(key) = &self.key else {
-            return Err(crate::shard::http::plain(StatusCode::BAD_REQUEST, "Missing Sec-WebSocket-Key\n"));
+            let refusal = crate::shard::http::plain(StatusCode::BAD_REQUEST, "Missing Sec-WebSocket-Key\n");
+            return Err(Box::new(refusal));
         };
         let digest = Sha1::new().chain_update(key.as_bytes()).chain_update(GUID).finalize();
         // Base64 is always a valid header value.
@@ -72,9 +73,9 @@ mod tests {
     use super::*;
 
     fn request(headers: &[(&'static str, &'static str)]) -> HeaderMap {
-        let pairs = headers.iter().map(|(name, value)| {
-            (http::HeaderName::from_static(name), HeaderValue::from_static(value))
-        });
+        let pairs = headers
+            .iter()
+            .map(|(name, value)| (http::HeaderName::from_static(name), HeaderValue::from_static(value)));
         pairs.collect()
     }
 
@@ -86,7 +87,8 @@ mod tests {
             ("sec-websocket-version", "13"),
         ]);
         let mut response = Response::new(Body::Empty);
-        let accepted = Handshake::of(&headers).is_some_and(|handshake| handshake.accept(&mut response).is_ok());
+        let accepted =
+            Handshake::of(&headers).is_some_and(|handshake| handshake.accept(&mut response).is_ok());
         assert!(accepted);
         assert_eq!(response.headers()[SEC_WEBSOCKET_ACCEPT], "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=");
     }
@@ -98,7 +100,10 @@ mod tests {
             let handshake = Handshake::of(&request(headers)).expect("it asks for a WebSocket");
             handshake.accept(&mut Response::new(Body::Empty)).expect_err("it is not complete").status()
         };
-        assert_eq!(refused(&[("upgrade", "websocket"), ("sec-websocket-key", "x")]), StatusCode::UPGRADE_REQUIRED);
+        assert_eq!(
+            refused(&[("upgrade", "websocket"), ("sec-websocket-key", "x")]),
+            StatusCode::UPGRADE_REQUIRED
+        );
         assert_eq!(
             refused(&[("upgrade", "websocket"), ("sec-websocket-version", "13")]),
             StatusCode::BAD_REQUEST
