@@ -194,7 +194,7 @@ async fn history(seed: u64, broken: Broken) -> Result<(), Failure> {
 
 #[tokio::test(start_paused = true)]
 async fn nothing_acknowledged_is_ever_lost() {
-    for seed in 0..1000 {
+    for seed in 0..500 {
         if let Err(failure) = history(seed, Broken::None).await {
             panic!("seed {seed}: {failure:?}");
         }
