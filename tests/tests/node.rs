@@ -1,0 +1,92 @@
+//! A production node on a bucket in a store: deploy, serve, crash, serve again. `CELLD_TEST_S3` is the store's address, and it has
+//! the bucket `celld-test` (see `src/bucket/tests/s3.rs`); without the variable the tests pass and say so.
+
+use std::process::Command;
+
+use celld_tests::{Dev, Project, celld, post};
+use rustix::process::Signal;
+
+/// Settings for the store, or nothing when there is none.
+fn store(prefix: &str) -> Option<Vec<(&'static str, String)>> {
+    let Ok(endpoint) = std::env::var("CELLD_TEST_S3") else {
+        eprintln!("SKIPPED: CELLD_TEST_S3 is not set, so there is no store to test with");
+        return None;
+    };
+    Some(vec![
+        ("S3_ENDPOINT", endpoint),
+        ("AWS_ACCESS_KEY_ID", "test".into()),
+        ("AWS_SECRET_ACCESS_KEY", "test".into()),
+        ("AWS_REGION", "us-east-1".into()),
+        ("CELLD_BUCKET", format!("s3://celld-test/{prefix}-{}", std::process::id())),
+    ])
+}
+
+fn with(store: &[(&'static str, String)], arguments: &[&str]) -> Command {
+    let mut command = celld();
+    command.envs(store.iter().map(|(name, value)| (name, value))).args(arguments);
+    command
+}
+
+/// A node with a work directory that no other node has seen.
+fn node(store: &[(&'static str, String)], work: &tempfile::TempDir) -> Dev {
+    let mut command = with(store, &["--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0"]);
+    command.env("CELLD_WATCH", work.path()).env("CELLD_NODE", "test");
+    let mut node = Dev::spawn(command);
+    node.address();
+    node
+}
+
+fn deploy(store: &[(&'static str, String)], project: &Project) {
+    let output = with(store, &["deploy"]).arg(project.path()).output().expect("celld starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn a_node_that_was_killed_is_continued_by_one_with_an_empty_disk() {
+    let Some(store) = store("killed") else { return };
+    let project = Project::example("counter");
+    deploy(&store, &project);
+    for round in 0..3 {
+        let work = tempfile::tempdir().expect("a directory can be made");
+        let mut node = node(&store, &work);
+        for n in 1..=5 {
+            let answer = post(node.address(), "/a/increment", "").expect("an answer");
+            assert_eq!(answer.json()["value"], round * 5 + n);
+        }
+        node.signal(Signal::KILL);
+        node.ended();
+    }
+}
+
+#[test]
+fn two_nodes_of_one_name_do_not_both_serve() {
+    let Some(store) = store("twice") else { return };
+    deploy(&store, &Project::example("counter"));
+    let work = [tempfile::tempdir(), tempfile::tempdir()].map(|d| d.expect("a directory can be made"));
+    let mut first = node(&store, &work[0]);
+    assert_eq!(post(first.address(), "/a/increment", "").expect("an answer").json()["value"], 1);
+    let mut second = node(&store, &work[1]);
+    assert_eq!(post(second.address(), "/a/increment", "").expect("an answer").json()["value"], 2);
+    // The first learns of it when it writes next or renews its lease, and ends without having acknowledged anything more.
+    let late = post(first.address(), "/a/increment", "");
+    assert!(late.is_err() || late.is_ok_and(|answer| answer.status >= 500), "the first node acknowledged a write");
+    assert_eq!(first.ended().code(), Some(3));
+    assert!(first.log().contains("SELF-FENCE:"), "{}", first.log());
+    assert_eq!(post(second.address(), "/a/increment", "").expect("an answer").json()["value"], 3);
+}
+
+#[test]
+fn a_running_node_adopts_what_is_deployed() {
+    let Some(store) = store("adopts") else { return };
+    let project = Project::text("one");
+    deploy(&store, &project);
+    let work = tempfile::tempdir().expect("a directory can be made");
+    let mut settings = store.clone();
+    settings.push(("CELLD_DEPLOY_POLL_S", "1".into()));
+    let mut node = node(&settings, &work);
+    assert_eq!(node.get("/").body, "one");
+    project.write("src/index.js", "export default { fetch() { return new Response('two'); } };");
+    deploy(&store, &project);
+    node.becomes("/", "two");
+    assert!(node.stop().success());
+}
