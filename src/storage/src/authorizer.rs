@@ -49,10 +49,11 @@ impl Authorizer {
         }
         let first = first.map_or(&b""[..], CStr::to_bytes);
         let second = second.map_or(&b""[..], CStr::to_bytes);
-        if database.is_some_and(|name| name.to_bytes().eq_ignore_ascii_case(b"temp"))
-            && action != ffi::SQLITE_READ
-        {
-            return false;
+        if database.is_some_and(|name| name.to_bytes().eq_ignore_ascii_case(b"temp")) {
+            // Every ALTER TABLE … RENAME also renames in the temporary schema, which is empty. SQLite itself refuses a
+            // Worker's own UPDATE of a schema.
+            let renames = action == ffi::SQLITE_UPDATE && first.eq_ignore_ascii_case(b"sqlite_temp_master");
+            return action == ffi::SQLITE_READ || renames;
         }
         match action {
             ffi::SQLITE_TRANSACTION | ffi::SQLITE_SAVEPOINT => {

@@ -392,6 +392,10 @@ fn what_workerd_allows() {
         }
     }
     assert!(message(query(&mut db, "SELECT * FROM secret", &[])).contains("prohibited"));
+    for schema in ["sqlite_temp_master", "sqlite_temp_schema", "sqlite_master"] {
+        let update = format!("UPDATE {schema} SET sql = 'CREATE TABLE x(a)'");
+        assert!(query(&mut db, &update, &[]).is_err(), "{schema}");
+    }
     // A statement of ours must not be found by the same text of a Worker.
     for sql in ["SELECT value FROM _cf_KV WHERE key = ?1", "COMMIT", "DELETE FROM _cf_KV"] {
         assert!(query(&mut db, sql, &[]).is_err(), "{sql}");
