@@ -2,9 +2,17 @@
 
 import { WebSocketRequestResponsePair } from "ext:celld_socket/auto_response.js";
 import "ext:celld_socket/hibernation.js";
+import { fetch } from "ext:celld_socket/fetch.js";
 import { Response } from "ext:celld_socket/response.js";
 import { WebSocket, WebSocketPair } from "ext:celld_socket/websocket.js";
 
+Object.defineProperty(globalThis, "fetch", {
+  __proto__: null,
+  value: fetch,
+  writable: true,
+  enumerable: true,
+  configurable: true,
+});
 for (const value of [Response, WebSocket, WebSocketPair, WebSocketRequestResponsePair]) {
   Object.defineProperty(globalThis, value.name, {
     __proto__: null,

@@ -105,6 +105,7 @@ class WebSocket extends EventTarget {
   #owner = null;
   #client = null;
   #binaryType = undefined;
+  /** Whether this side stays open when the other one closes. */
   #halfOpen = false;
   #ended = false;
   /** The number of a parked socket in its cell. */
@@ -183,7 +184,7 @@ class WebSocket extends EventTarget {
     }
     this.#owner = host.attach(this);
     this.#phase = ACCEPTED;
-    this.#halfOpen = options?.allowHalfOpen === true;
+    this.#halfOpen = options?.allowHalfOpen ?? !behaviour.autoReply;
     op_socket_accept(this.#native);
     this.#read();
   }
@@ -291,7 +292,7 @@ class WebSocket extends EventTarget {
     } else if (Array.isArray(said)) {
       this.#heard = true;
       const [code, reason] = said;
-      if (behaviour.autoReply && !this.#halfOpen && !op_socket_has_left(this.#native)) this.#leave(code, reason);
+      if (!this.#halfOpen && !op_socket_has_left(this.#native)) this.#leave(code, reason);
       this.#fire(new CloseEvent("close", { code, reason, wasClean: true }));
       if (op_socket_has_left(this.#native)) this.#end();
     } else {
@@ -449,6 +450,12 @@ function moveSocket(socket) {
   return new WebSocket(kMake, moved);
 }
 
+/** Two connected ends: a socket for user code and the native object for whoever is behind it. */
+function makeEnds() {
+  const [a, b] = op_socket_pair();
+  return [new WebSocket(kMake, a), b];
+}
+
 /** A new socket over an end that the host left under a resource number. */
 function socketFromResource(rid) {
   return new WebSocket(kMake, op_socket_from_resource(rid));
@@ -498,6 +505,7 @@ export {
   closeSocket,
   configure,
   isWebSocket,
+  makeEnds,
   moveSocket,
   native,
   parkSocket,

@@ -40,6 +40,7 @@ deno_core::extension!(
         dir "js/socket",
         "auto_response.js",
         "close.js",
+        "fetch.js",
         "globals.js",
         "hibernation.js",
         "outbound.js",

@@ -14,8 +14,8 @@ mod park_ops;
 pub(crate) mod parked;
 pub(crate) mod wire;
 
-pub use extension::celld_socket;
 pub use channel::{SendError, SocketEnd, pair};
+pub use extension::celld_socket;
 pub use frame::{Close, Frame};
 pub use object::UpgradeSlot;
 pub(crate) use object::{Socket, SocketResource};

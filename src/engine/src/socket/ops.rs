@@ -50,7 +50,10 @@ pub(crate) fn op_socket_pair<'s>(scope: &mut v8::PinScope<'s, '_>) -> v8::Local<
 /// The socket that the host left under a resource number.
 #[op2]
 #[cppgc]
-pub(crate) fn op_socket_from_resource(state: &mut OpState, #[smi] rid: ResourceId) -> Result<Socket, JsErrorBox> {
+pub(crate) fn op_socket_from_resource(
+    state: &mut OpState,
+    #[smi] rid: ResourceId,
+) -> Result<Socket, JsErrorBox> {
     let resource = state.resource_table.take::<SocketResource>(rid).map_err(JsErrorBox::from_err)?;
     let end = resource.take().ok_or_else(|| JsErrorBox::type_error("The WebSocket was already taken."))?;
     Ok(Socket::new(end))
@@ -171,7 +174,8 @@ impl<'a> ToV8<'a> for Received {
 
     fn to_v8(self, scope: &mut v8::PinScope<'a, '_>) -> Result<v8::Local<'a, v8::Value>, JsErrorBox> {
         let string = |scope: &mut v8::PinScope<'a, '_>, text: &str| {
-            v8::String::new(scope, text).ok_or_else(|| JsErrorBox::range_error("The message is too long for a string."))
+            v8::String::new(scope, text)
+                .ok_or_else(|| JsErrorBox::range_error("The message is too long for a string."))
         };
         Ok(match self.0 {
             None => v8::null(scope).into(),

@@ -123,7 +123,11 @@ pub(crate) fn op_cell_auto_response(
 
 /// Sets the time that a handler of a parked socket has, in milliseconds; -1 removes it.
 #[op2(fast)]
-pub(crate) fn op_cell_set_socket_timeout(state: &OpState, #[smi] handle: u32, #[smi] ms: i32) -> Result<(), JsErrorBox> {
+pub(crate) fn op_cell_set_socket_timeout(
+    state: &OpState,
+    #[smi] handle: u32,
+    #[smi] ms: i32,
+) -> Result<(), JsErrorBox> {
     resident(state, handle)?.sockets.event_timeout.set(u32::try_from(ms).ok());
     Ok(())
 }

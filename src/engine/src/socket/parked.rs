@@ -109,7 +109,11 @@ const RETRY_AFTER: Duration = Duration::from_millis(100);
 
 /// Reads a parked socket to its end: answers what can be answered without the cell, hands everything else to it, one after the
 /// other, each when the handler of the one before has been called.
-pub(crate) async fn read(resident: Rc<Resident>, socket: Rc<ParkedSocket>, events: mpsc::UnboundedSender<SocketEvent>) {
+pub(crate) async fn read(
+    resident: Rc<Resident>,
+    socket: Rc<ParkedSocket>,
+    events: mpsc::UnboundedSender<SocketEvent>,
+) {
     loop {
         let said = match socket.line.end.next().await {
             Some(frame) => {
@@ -144,7 +148,12 @@ pub(crate) async fn read(resident: Rc<Resident>, socket: Rc<ParkedSocket>, event
     }
 }
 
-async fn deliver(resident: &Rc<Resident>, socket: u32, said: Said, events: &mpsc::UnboundedSender<SocketEvent>) {
+async fn deliver(
+    resident: &Rc<Resident>,
+    socket: u32,
+    said: Said,
+    events: &mpsc::UnboundedSender<SocketEvent>,
+) {
     for attempt in 0..ATTEMPTS {
         let (begun, outcome) = oneshot::channel();
         let said = match &said {
@@ -165,7 +174,8 @@ async fn deliver(resident: &Rc<Resident>, socket: u32, said: Said, events: &mpsc
     tracing::warn!(cell = %resident.scope, "a WebSocket event was dropped: the cell does not start");
     if let Some(socket) = resident.sockets.get(socket) {
         // The client must not believe that it is heard.
-        let _ = socket.line.end.send(Frame::Close(super::Close::new(1011, "The Durable Object does not start.")));
+        let _ =
+            socket.line.end.send(Frame::Close(super::Close::new(1011, "The Durable Object does not start.")));
         socket.line.left.set(true);
     }
 }

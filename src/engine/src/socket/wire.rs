@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use fastwebsockets::{OpCode, Payload, Role, WebSocketError, WebSocketRead, WebSocketWrite, after_handshake_split};
+use fastwebsockets::{
+    OpCode, Payload, Role, WebSocketError, WebSocketRead, WebSocketWrite, after_handshake_split,
+};
 use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -93,7 +95,8 @@ async fn read_client<S: AsyncRead + Unpin>(
             // The handler may be gone.
             let _ = end.send(Frame::Failed(why));
             let _ = control.send(Order::Refuse(close)).await;
-            while read_frame(&mut reader).await.is_ok() {}
+            // What comes now makes no sense any more; the writer decides when it is over.
+            std::future::pending::<()>().await;
         }
     }
 }
@@ -188,7 +191,9 @@ fn too_large(size: usize) -> Ended {
 
 fn ended(error: WebSocketError) -> Ended {
     match error {
-        WebSocketError::UnexpectedEOF | WebSocketError::IoError(_) | WebSocketError::ConnectionClosed => Ended::Gone,
+        WebSocketError::UnexpectedEOF | WebSocketError::IoError(_) | WebSocketError::ConnectionClosed => {
+            Ended::Gone
+        }
         WebSocketError::FrameTooLarge => {
             Ended::Broken(Close::new(1009, format!("Message is too large: more than {MAX_MESSAGE} bytes")))
         }
