@@ -147,7 +147,7 @@ fn one(db: &mut CellDb, sql: &str) -> Result<String, StorageError> {
 fn run(seed: u64) -> Totals {
     let random = &mut StdRng::seed_from_u64(seed);
     let dir = tempfile::tempdir().unwrap();
-    let path = (seed % 2 == 0).then(|| ImagePath { dir: dir.path().into(), name: "cell".into() });
+    let path = seed.is_multiple_of(2).then(|| ImagePath { dir: dir.path().into(), name: "cell".into() });
     let limits = Limits {
         // Small caches spill; small budgets are exceeded in every phase of a transaction.
         cache_kib: [40, 200, 8000][seed as usize % 3],
