@@ -21,6 +21,8 @@ const MAX_MESSAGE: usize = 32 << 20;
 const CLOSE_PATIENCE: Duration = Duration::from_secs(30);
 /// The same while the node stops.
 const STOP_PATIENCE: Duration = Duration::from_secs(1);
+/// How long a client that broke the protocol has to read why; its own close cannot be read any more.
+const REFUSE_PATIENCE: Duration = Duration::from_millis(250);
 /// Control frames that may wait to be answered; beyond them the client is not read.
 const PENDING_CONTROL: usize = 16;
 
@@ -216,7 +218,7 @@ async fn write_client<S: AsyncWrite + Unpin>(
                 Order::Pong(payload) => fastwebsockets::Frame::pong(payload.into()),
                 Order::Refuse(close) => {
                     close_client(&mut writer, &close).await;
-                    return STOP_PATIENCE;
+                    return REFUSE_PATIENCE;
                 }
             },
             frame = end.next() => match frame {
