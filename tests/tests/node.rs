@@ -69,7 +69,10 @@ fn two_nodes_of_one_name_do_not_both_serve() {
     assert_eq!(post(second.address(), "/a/increment", "").expect("an answer").json()["value"], 2);
     // The first learns of it when it writes next or renews its lease, and ends without having acknowledged anything more.
     let late = post(first.address(), "/a/increment", "");
-    assert!(late.is_err() || late.is_ok_and(|answer| answer.status >= 500), "the first node acknowledged a write");
+    assert!(
+        late.is_err() || late.is_ok_and(|answer| answer.status >= 500),
+        "the first node acknowledged a write"
+    );
     assert_eq!(first.ended().code(), Some(3));
     assert!(first.log().contains("SELF-FENCE:"), "{}", first.log());
     assert_eq!(post(second.address(), "/a/increment", "").expect("an answer").json()["value"], 3);

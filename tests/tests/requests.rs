@@ -182,7 +182,10 @@ fn calls_reach_cells_on_every_shard() {
         assert_eq!(get("/fail"), r#"{"name":"Error","message":"plain","range":false,"remote":true}"#);
         let range = body(address, &format!("/fail?kind=range&name={name}"));
         assert_eq!(range, r#"{"name":"RangeError","message":"out of range","range":true,"remote":true}"#);
-        assert_eq!(get("/missing"), r#"TypeError: The RPC receiver does not implement the method "nothingOfTheKind"."#);
+        assert_eq!(
+            get("/missing"),
+            r#"TypeError: The RPC receiver does not implement the method "nothingOfTheKind"."#
+        );
     }
 }
 
@@ -264,7 +267,8 @@ fn the_internal_listener_is_closed_to_user_code() {
         .collect();
     let ports = table.lines().filter_map(|line| {
         let fields: Vec<&str> = line.split_whitespace().collect();
-        let listens = fields.get(3) == Some(&"0A") && inodes.iter().any(|i| Some(&i.as_str()) == fields.get(9));
+        let listens =
+            fields.get(3) == Some(&"0A") && inodes.iter().any(|i| Some(&i.as_str()) == fields.get(9));
         let port = u16::from_str_radix(fields.get(1)?.split(':').nth(1)?, 16).ok()?;
         (listens && port != address.port()).then_some(port)
     });

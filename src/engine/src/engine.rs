@@ -2,7 +2,7 @@
 
 use std::net::TcpStream;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::JoinHandle;
 
 use parking_lot::Mutex;
@@ -12,6 +12,7 @@ use crate::deployment::Deployment;
 use crate::host::Host;
 use crate::platform::modules::{Modules, ModulesError};
 use crate::shard::calls::{Call, Router};
+use crate::shard::watch::{self, Watch};
 use crate::shard::{BuildError, Census, Command, Shard, ShardOptions};
 
 /// All shards of the process.
@@ -20,6 +21,8 @@ pub struct Engine {
     router: Router,
     threads: Mutex<Vec<JoinHandle<()>>>,
     serving: Mutex<Option<Arc<Deployment>>>,
+    /// Ends the watchdog.
+    stopped: Arc<AtomicBool>,
     /// One deployment is adopted at a time.
     adopting: tokio::sync::Mutex<()>,
 }
@@ -49,12 +52,20 @@ impl From<ModulesError> for AdoptError {
     }
 }
 
-/// Why the shards could not be started.
+/// Why the threads could not be started.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot start the thread of shard {shard}: {cause}")]
-pub struct StartError {
-    shard: usize,
-    cause: std::io::Error,
+pub enum StartError {
+    /// A shard's thread, or its event loop.
+    #[error("cannot start the thread of shard {shard}: {cause}")]
+    Shard {
+        /// Its number.
+        shard: usize,
+        /// What the system says.
+        cause: std::io::Error,
+    },
+    /// The thread that ends JavaScript which runs too long.
+    #[error("cannot start the watchdog's thread: {0}")]
+    Watchdog(std::io::Error),
 }
 
 impl Engine {
@@ -65,21 +76,31 @@ impl Engine {
         let (router, mailboxes) = Router::new(options.shards);
         let mut shards = Vec::new();
         let mut threads = Vec::new();
+        let watches: Vec<Arc<Watch>> = (0..options.shards).map(|_| Arc::default()).collect();
         for (index, mailbox) in mailboxes.into_iter().enumerate() {
-            let failed = |cause| StartError { shard: index, cause };
+            let failed = |cause| StartError::Shard { shard: index, cause };
             let runtime =
                 tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
             let (commands, receiver) = mpsc::unbounded_channel();
             let load = Arc::new(AtomicUsize::new(0));
             shards.push(ShardHandle { commands, load: load.clone() });
             let (options, host, router) = (options.clone(), host.clone(), router.clone());
+            let watch = watches[index].clone();
             let thread = std::thread::Builder::new().name(format!("shard-{index}")).spawn(move || {
                 let local = tokio::task::LocalSet::new();
-                local.block_on(&runtime, Shard::run(index, options, host, router, load, receiver, mailbox));
+                local.block_on(
+                    &runtime,
+                    Shard::run(index, options, host, router, load, watch, receiver, mailbox),
+                );
             });
             threads.push(thread.map_err(failed)?);
         }
+        let stopped = Arc::new(AtomicBool::new(false));
+        let stop = stopped.clone();
+        let watchdog = std::thread::Builder::new().name("watchdog".into());
+        threads.push(watchdog.spawn(move || watch::run(&watches, &stop)).map_err(StartError::Watchdog)?);
         Ok(Engine {
+            stopped,
             shards,
             router,
             threads: Mutex::new(threads),
@@ -169,6 +190,7 @@ impl Engine {
             // A shard that has stopped already cannot answer.
             let _ = outcome.await;
         }
+        self.stopped.store(true, Ordering::Relaxed);
         let threads = std::mem::take(&mut *self.threads.lock());
         let joined = tokio::task::spawn_blocking(move || threads.into_iter().for_each(|t| drop(t.join())));
         let _ = joined.await;

@@ -10,6 +10,11 @@ pub trait ConsoleOutput: Send + Sync + 'static {
     fn line(&self, line: ConsoleLine);
 }
 
+/// `text` with the word in front that V8 gives some of them and not others.
+fn uncaught(text: &str) -> std::borrow::Cow<'_, str> {
+    if text.starts_with("Uncaught ") { text.into() } else { format!("Uncaught {text}").into() }
+}
+
 /// Output as events of the node's own log, with the target [`CONSOLE_TARGET`].
 pub struct LogOutput;
 
@@ -22,7 +27,7 @@ impl ConsoleOutput for LogOutput {
             ConsoleLevel::Info => tracing::info!(target: CONSOLE_TARGET, at, "{text}"),
             ConsoleLevel::Warn => tracing::warn!(target: CONSOLE_TARGET, at, "{text}"),
             ConsoleLevel::Error => tracing::error!(target: CONSOLE_TARGET, at, "{text}"),
-            ConsoleLevel::Uncaught => tracing::error!(target: CONSOLE_TARGET, at, "Uncaught {text}"),
+            ConsoleLevel::Uncaught => tracing::error!(target: CONSOLE_TARGET, at, "{}", uncaught(&text)),
         }
     }
 }

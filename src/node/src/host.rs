@@ -118,6 +118,15 @@ impl NodeHost {
             failed(format!("its owner record could not be claimed within {} ms", self.deadline.as_millis()))
         })??;
         if before == Before::Nobody {
+            // A history without an owner record is a damaged bucket, not a new cell.
+            let history =
+                celld_replica::list_history(&self.bucket, scope).await.map_err(|e| failed(e.to_string()))?;
+            if !history.is_empty() {
+                return Err(failed(format!(
+                    "it has a history of {} objects but no owner record",
+                    history.len()
+                )));
+            }
             return Ok(Activation { epoch, txid: celld_ltx::Txid(0), image: Image::Empty });
         }
         if before == Before::Us {

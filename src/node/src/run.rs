@@ -1,7 +1,7 @@
 //! A node from start to stop.
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,6 +21,9 @@ use crate::lease::{Announcement, LeaseError, NodeLease};
 use crate::live_reload::LiveReload;
 use crate::public::{Public, accept};
 use crate::seals::Seals;
+
+/// How long JavaScript may keep a thread without a pause: the platform's default limit of CPU time.
+const TURN_LIMIT: Duration = Duration::from_secs(30);
 
 /// Why a node stopped, or did not start.
 #[derive(Debug, thiserror::Error)]
@@ -125,10 +128,11 @@ pub async fn run(
             max_cell_requests: u32::try_from(config.limits.max_cell_requests).unwrap_or(u32::MAX),
             max_request_body: config.limits.max_request_body_bytes,
             deploy_max_age: config.adoption.max_age,
+            turn_limit: TURN_LIMIT,
             idle_evict: config.idle_evict,
             images,
             // User code must not reach the operator's API.
-            deny_net: vec![addresses.internal.to_string()],
+            deny_net: spellings(addresses.internal),
             intercept: Some(public.clone()),
         },
         host.clone(),
@@ -211,6 +215,28 @@ fn empty_directory(path: &Path) -> io::Result<Arc<Path>> {
     }
     std::fs::create_dir_all(path)?;
     Ok(path.into())
+}
+
+/// Every address under which a process on this machine reaches `listener`, as user code may write it.
+fn spellings(listener: SocketAddr) -> Vec<String> {
+    let port = listener.port();
+    let mut hosts = vec![listener.ip().to_string()];
+    if let IpAddr::V4(ip) = listener.ip() {
+        hosts.push(ip.to_ipv6_mapped().to_string());
+    }
+    if listener.ip().is_loopback() || listener.ip().is_unspecified() {
+        // Connecting to the unspecified address reaches the loopback interface.
+        hosts.extend(
+            ["127.0.0.1", "0.0.0.0", "::1", "::", "::ffff:127.0.0.1", "::ffff:0.0.0.0", "localhost"]
+                .map(Into::into),
+        );
+    }
+    hosts.sort();
+    hosts.dedup();
+    hosts
+        .iter()
+        .map(|host| if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") })
+        .collect()
 }
 
 fn nonce() -> Result<u64, NodeError> {

@@ -28,11 +28,23 @@ impl Seals {
             tracing::info!(%session, "sealing the log of a session that is over");
             match celld_replica::seal_session(&self.bucket, session, &self.by).await {
                 Ok(_) => Ok(()),
-                // It never wrote anything: its record is made before its first entry.
-                Err(celld_replica::SealError::NoSession(_)) => Ok(()),
+                // It never wrote anything, because its record is made before its first entry; unless somebody removed the record.
+                Err(celld_replica::SealError::NoSession(_)) => self.check_empty(session).await,
                 Err(error) => Err(error.to_string()),
             }
         });
         sealed.await.copied()
+    }
+
+    async fn check_empty(&self, session: &SessionId) -> Result<(), String> {
+        let prefix = format!("log/{session}");
+        let entries = self.bucket.list(&prefix, None, 1).await.map_err(|e| e.to_string())?;
+        match entries.first() {
+            None => Ok(()),
+            Some(entry) => Err(format!(
+                "{} stands in the bucket, but the record of session {session} is missing",
+                entry.key
+            )),
+        }
     }
 }

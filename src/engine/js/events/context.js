@@ -13,8 +13,9 @@ class Event {
     this.cell = cell;
     /** Promises, the answer among them, that keep the event going. */
     this.waiting = 0;
-    /** The request of a stateless event. */
+    /** The request of a stateless event, and the number that the host knows it by. */
     this.request = null;
+    this.id = 0;
   }
 }
 
@@ -34,4 +35,9 @@ function currentEvent() {
   return getAsyncContext()?.[kEvent] ?? null;
 }
 
-export { currentEvent, Event, runInEvent };
+/** Forgets the event that code was part of when the host ended it: its `finally` did not run. */
+function leaveEvent() {
+  setAsyncContext(undefined);
+}
+
+export { currentEvent, Event, leaveEvent, runInEvent };

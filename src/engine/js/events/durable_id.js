@@ -26,7 +26,7 @@ class DurableObjectId {
   }
 
   equals(other) {
-    return DurableObjectId.is(other) && other.#hex === this.#hex;
+    return isId(other) && other.#hex === this.#hex;
   }
 
   static is(value) {

@@ -8,8 +8,8 @@ import {
   op_respond_value,
 } from "ext:core/ops";
 import "ext:celld_events/tick.js";
-import { cellFor, deliverNext, evict, install as installCells } from "ext:celld_events/cell.js";
-import { currentEvent, Event, runInEvent } from "ext:celld_events/context.js";
+import { cellFor, deliverNext, evict, install as installCells, resetCell } from "ext:celld_events/cell.js";
+import { currentEvent, Event, leaveEvent, runInEvent } from "ext:celld_events/context.js";
 import { makeId } from "ext:celld_events/durable_id.js";
 import { describeError } from "ext:celld_events/errors.js";
 import { assertResponse, fromInnerRequest, HostRequest, respond } from "ext:celld_events/request.js";
@@ -101,6 +101,23 @@ function install(namespace, config) {
   }));
 
   handleFetch = fetchHandler(namespace.default);
+  const handlers = ["fetch", "scheduled", "queue", "email", "tail", "trace", "test"];
+  const handlesNothing = handleFetch === null && !handlers.some((name) => typeof namespace.default?.[name] === "function");
+  if (handlesNothing && classes.length === 0) {
+    throw new Error(
+      `${config.main} exports no event handlers: it needs a default export with a fetch() function, or a class that a ` +
+        "binding names.",
+    );
+  }
+  if (config.populateProcessEnv) populateProcessEnv();
+}
+
+/** `process.env` of `node:process`: the variables that are text, as the platform fills it. */
+function populateProcessEnv() {
+  const { env: variables } = core.loadExtScript("ext:deno_os/30_os.js");
+  for (const [name, value] of Object.entries(env)) {
+    if (typeof value === "string") variables.set(name, value);
+  }
 }
 
 function fetchHandler(entry) {
@@ -124,6 +141,7 @@ function dispatchFetch(id, method, url, hasBody) {
 
 function startFetch(event, inner, id) {
   event.request = inner;
+  event.id = id;
   let result;
   try {
     if (handleFetch === null) throw new TypeError("Handler does not export a fetch() function.");
@@ -194,9 +212,19 @@ function deliverRpc(id, className, cellId, name, method, args) {
   );
 }
 
+/** The host has ended the code that ran; the event that it belonged to fails. */
+function terminated(message) {
+  const event = currentEvent();
+  leaveEvent();
+  if (event === null) return;
+  const error = new Error(message);
+  if (event.cell !== null) resetCell(event.cell, error);
+  else if (event.request !== null && event.waiting > 0) fail(event.id, event, error);
+}
+
 /** How many stateless events are not finished. */
 function liveEvents() {
   return live;
 }
 
-internals.celldEvents = { deliverFetch, deliverNext, deliverRpc, deliverSocket, dispatchFetch, evict, install, liveEvents };
+internals.celldEvents = { deliverFetch, deliverNext, deliverRpc, deliverSocket, dispatchFetch, evict, install, liveEvents, terminated };

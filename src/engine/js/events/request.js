@@ -18,7 +18,9 @@ import { moveSocket, socketFromResource, takeForResponse } from "ext:celld_socke
 const { fromInnerRequest, toInnerRequest } = core.loadExtScript("ext:deno_fetch/23_request.js");
 const {
   fromInnerResponse,
+  getInnerResponse,
   newInnerResponse,
+  responseBodyUsed,
   ResponsePrototype,
   SERVE_FAST_HEADER_CONTENT_TYPE,
   SERVE_FAST_HEADER_DEFAULT_TEXT,
@@ -196,18 +198,26 @@ function assertResponse(value) {
   }
 }
 
+/** Makes a second use of a body that left by the short way fail as every other does. */
+function markSent(response) {
+  response[serveFastConsumedKey] = true;
+  const body = getInnerResponse(response)?.body;
+  if (body?.streamOrStatic?.consumed === false) body.streamOrStatic.consumed = true;
+}
+
 /** Sends `response` as the answer to event `id`. Throws when it cannot be sent, having sent nothing. */
 function respond(id, response) {
+  if (responseBodyUsed(response)) throw usedTwice();
   if (response[serveFastStatusKey] === 200 && !response[serveFastConsumedKey]) {
     const body = response[serveFastBodyKey];
     const kind = response[serveFastHeaderKindKey];
     if (typeof body === "string" && kind === SERVE_FAST_HEADER_DEFAULT_TEXT) {
-      response[serveFastConsumedKey] = true;
+      markSent(response);
       op_respond_text(id, body);
       return;
     }
     if (typeof body === "string" && kind === SERVE_FAST_HEADER_CONTENT_TYPE) {
-      response[serveFastConsumedKey] = true;
+      markSent(response);
       op_respond_string(id, 200, "content-type\0" + response[serveFastContentTypeKey] + "\0", body);
       return;
     }

@@ -147,8 +147,8 @@ const RESERVED_METHODS = new Set([
   "dup",
 ]);
 
-/** Finds the method that `name` means for a caller, by the platform's rule: methods of the class, never own properties. */
-function rpcMethod(instance, name, Base) {
+/** The property that `name` means for a caller, by the platform's rule: what the class has, never what the instance has. */
+function rpcProperty(instance, name, Base) {
   if (!(instance instanceof Base)) {
     throw new TypeError(
       "The receiving Durable Object does not support RPC, because its class was not declared with " +
@@ -156,20 +156,26 @@ function rpcMethod(instance, name, Base) {
         'class `DurableObject`, which can be imported from the module "cloudflare:workers".',
     );
   }
-  let method;
+  let value;
   if (!RESERVED_METHODS.has(name) && !Object.hasOwn(instance, name)) {
     for (let p = Object.getPrototypeOf(instance); p && p !== Object.prototype && p !== Base.prototype;) {
       const property = Object.getOwnPropertyDescriptor(p, name);
       if (property !== undefined) {
-        method = property.get ? property.get.call(instance) : property.value;
+        value = property.get ? property.get.call(instance) : property.value;
         break;
       }
       p = Object.getPrototypeOf(p);
     }
   }
-  if (method === undefined) {
+  if (value === undefined) {
     throw new TypeError(`The RPC receiver does not implement the method "${name}".`);
   }
+  return value;
+}
+
+/** What a call of `name` runs. */
+function rpcMethod(instance, name, Base) {
+  const method = rpcProperty(instance, name, Base);
   if (typeof method !== "function") {
     throw new TypeError(`"${name}" is not a function.`);
   }
@@ -196,7 +202,10 @@ function serialize(value) {
   });
 }
 
-/** Settles with the (not yet copied) result of an RPC method; the cell must be one of this isolate. */
+/**
+ * Settles with the (not yet copied) result of an RPC method, or with a property when `makeArgs` makes null; the cell must be one
+ * of this isolate.
+ */
 function callInCell(cell, name, makeArgs, resolve, reject) {
   begin(cell);
   let open = true;
@@ -214,8 +223,10 @@ function callInCell(cell, name, makeArgs, resolve, reject) {
   deliver(cell, (cell) => {
     let result;
     try {
-      const method = rpcMethod(cell.instance, name, rpcBase);
-      result = Reflect.apply(method, cell.instance, makeArgs());
+      const args = makeArgs();
+      result = args === null
+        ? rpcProperty(cell.instance, name, rpcBase)
+        : Reflect.apply(rpcMethod(cell.instance, name, rpcBase), cell.instance, args);
     } catch (error) {
       fail(error);
       return;
@@ -225,12 +236,9 @@ function callInCell(cell, name, makeArgs, resolve, reject) {
   }, fail);
 }
 
+/** Calls a method of a cell, or reads a property of it when `args` is null. */
 async function callCell(className, id, name, method, args) {
-  for (let i = 0; i < args.length; i++) {
-    if (typeof args[i] === "function") throw new DOMException(`${args[i]} could not be cloned.`, "DataCloneError");
-  }
-  const sent = args.every(isPlain) ? args : null;
-  const bytes = sent === null ? serialize(args) : null;
+  const bytes = args === null || args.every(isPlain) ? null : serialize(args);
   const gate = outputGate();
   if (gate !== null) await gate;
   const cell = localCell(className, id, name);
@@ -239,7 +247,7 @@ async function callCell(className, id, name, method, args) {
       callInCell(
         cell,
         method,
-        () => sent ?? core.deserialize(bytes),
+        () => bytes === null ? args : core.deserialize(bytes),
         (value) => {
           try {
             resolve(copy(value));
@@ -303,7 +311,10 @@ const stubHandler = {
     }
     // A stub must not look like a promise, or awaiting it would call the object.
     if (property === "then") return undefined;
-    return (...args) => callStub(stub, property, args);
+    const method = (...args) => callStub(stub, property, args);
+    // Awaited instead of called, it is the property itself.
+    method.then = (resolve, reject) => callStub(stub, property, null).then(resolve, reject);
+    return method;
   },
   set() {
     throw new TypeError("Cannot assign to a property of a Durable Object stub.");

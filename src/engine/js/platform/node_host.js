@@ -14,6 +14,27 @@ for (const name of Object.keys(errors)) {
   }
 }
 
+// Ops of the Web APIs name the `DOMException` that they mean in the same way.
+const { DOMException } = core.loadExtScript("ext:deno_web/01_dom_exception.js");
+for (
+  const name of [
+    "AbortError",
+    "DataError",
+    "IndexSizeError",
+    "InvalidAccessError",
+    "InvalidCharacterError",
+    "InvalidStateError",
+    "NetworkError",
+    "NotSupportedError",
+    "OperationError",
+    "QuotaExceededError",
+    "SyntaxError",
+    "TypeMismatchError",
+  ]
+) {
+  core.registerErrorBuilder(`DOMException${name}`, (message) => new DOMException(message, name));
+}
+
 // Without it `process.arch` throws.
 core.setBuildInfo("x86_64-unknown-linux-gnu");
 

@@ -8,6 +8,7 @@ use std::mem::ManuallyDrop;
 use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use deno_core::error::{CoreError, CoreErrorKind};
 use deno_core::{JsRuntime, PollEventLoopOptions, RuntimeOptions, v8};
@@ -86,6 +87,7 @@ pub struct Isolate {
     raw: RawIsolate,
     modules: Arc<Modules>,
     booted: Booted,
+    heap: Arc<HeapGuard>,
 }
 
 /// What the bootstrap hands out.
@@ -119,17 +121,22 @@ impl Isolate {
         let state = runtime.op_state();
         state.borrow_mut().put(permissions);
         state.borrow_mut().put(Console { sink: console, mapper });
-        guard_heap(&mut runtime);
+        let heap = guard_heap(&mut runtime);
         // Until here an error drops a runtime whose isolate is entered, as V8 wants it.
         let booted = boot(&mut runtime, &modules)?;
         let raw = RawIsolate::of(&mut runtime);
         raw.exit();
-        Ok(Isolate { runtime: ManuallyDrop::new(runtime), raw, modules, booted })
+        Ok(Isolate { runtime: ManuallyDrop::new(runtime), raw, modules, booted, heap })
     }
 
     /// The object with the functions of `js/events` that start events; empty without that extension.
     pub fn hooks(&self) -> &v8::Global<v8::Object> {
         &self.booted.hooks
+    }
+
+    /// Says whether the heap limit has ended code.
+    pub fn heap_guard(&self) -> &Arc<HeapGuard> {
+        &self.heap
     }
 
     /// Enters the isolate until the guard is dropped. Guards of several isolates must be dropped in the
@@ -175,14 +182,31 @@ const HEAP_RAISES: u32 = 4;
 
 /// Makes code that exceeds the heap limit end with a termination, which it cannot catch, instead of ending
 /// the process. A single allocation of the size of the heap still gets past this.
-fn guard_heap(runtime: &mut JsRuntime) {
+fn guard_heap(runtime: &mut JsRuntime) -> Arc<HeapGuard> {
+    let guard = Arc::new(HeapGuard::default());
+    let told = guard.clone();
     let isolate = runtime.v8_isolate().thread_safe_handle();
     let mut raises = 0;
     runtime.add_near_heap_limit_callback(move |current, initial| {
+        told.exceeded.store(true, Ordering::Relaxed);
         isolate.terminate_execution();
         raises += 1;
         if raises > HEAP_RAISES { current } else { current + initial / 2 }
     });
+    guard
+}
+
+/// Whether an isolate has come near its heap limit.
+#[derive(Debug, Default)]
+pub struct HeapGuard {
+    exceeded: AtomicBool,
+}
+
+impl HeapGuard {
+    /// Whether code was ended for the sake of the heap since this was asked last.
+    pub fn take_exceeded(&self) -> bool {
+        self.exceeded.load(Ordering::Relaxed) && self.exceeded.swap(false, Ordering::Relaxed)
+    }
 }
 
 /// The part of the bootstrap that depends on the deployment; it also removes what only the bootstrap may

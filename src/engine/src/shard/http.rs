@@ -122,10 +122,20 @@ async fn answer(shard: &Shard, request: Request<Incoming>) -> Response<Body> {
         // The handler can no longer answer: its isolate is gone.
         Err(_) => plain(StatusCode::INTERNAL_SERVER_ERROR, "The Worker was stopped before it answered.\n"),
     };
-    match &options.intercept {
+    let response = match &options.intercept {
         Some(intercept) => intercept.finish(&method, response),
         None => response,
+    };
+    with_true_length(&method, response)
+}
+
+/// A length that the handler claims for a body whose length is known would leave the client waiting, or cut the body. It stays in
+/// the answer to a HEAD, which has no body.
+fn with_true_length(method: &Method, mut response: Response<Body>) -> Response<Body> {
+    if method != Method::HEAD && response.body().length().is_some() {
+        response.headers_mut().remove(CONTENT_LENGTH);
     }
+    response
 }
 
 /// Completes a response that hands a socket over: from then on the connection is a WebSocket.

@@ -7,6 +7,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
 use celld_ltx::Txid;
 use celld_storage::CellDb;
@@ -19,7 +20,7 @@ use crate::deployment::{BindingValue, Deployment, Script};
 use crate::host::{ActivateError, ConsoleLevel, ConsoleLine};
 use crate::platform::console::ConsoleSink;
 use crate::platform::errors::UserError;
-use crate::platform::isolate::{Isolate, IsolateError, IsolateOptions};
+use crate::platform::isolate::{HeapGuard, Isolate, IsolateError, IsolateOptions};
 use crate::platform::modules::Modules;
 use crate::socket::parked::Said;
 use crate::socket::{Close, OpenSockets, Received};
@@ -94,6 +95,7 @@ struct Hooks {
     deliver_socket: v8::Global<v8::Function>,
     evict: v8::Global<v8::Function>,
     live: v8::Global<v8::Function>,
+    terminated: v8::Global<v8::Function>,
 }
 
 /// A script that runs.
@@ -101,6 +103,9 @@ pub(crate) struct ScriptIsolate {
     pub deployment: Arc<Deployment>,
     pub state: Rc<IsolateState>,
     isolate: RefCell<Isolate>,
+    /// By which the watchdog reaches the isolate.
+    handle: v8::IsolateHandle,
+    heap: Arc<HeapGuard>,
     hooks: Hooks,
     /// Wakes the task that polls the event loop.
     pump: RefCell<Option<Waker>>,
@@ -138,9 +143,11 @@ const START_SECONDS: u64 = 10;
 
 /// What `install` in `js/events/main.js` takes.
 #[derive(serde::Serialize)]
+#[serde(rename_all = "camelCase")]
 struct InstallConfig<'a> {
     main: &'a str,
     classes: Vec<&'a str>,
+    populate_process_env: bool,
     bindings: Vec<InstallBinding<'a>>,
     sockets: SocketBehaviour,
 }
@@ -196,9 +203,21 @@ fn install_config(deployment: &Deployment) -> InstallConfig<'_> {
     InstallConfig {
         main: &script.main,
         classes: script.classes(),
+        populate_process_env: populates_process_env(script),
         bindings: bindings.collect(),
         sockets: SocketBehaviour::of(script),
     }
+}
+
+/// `nodejs_compat_populate_process_env` is on by default with `nodejs_compat` from this date on.
+const POPULATES_FROM: &str = "2025-04-01";
+
+fn populates_process_env(script: &Script) -> bool {
+    let is_late = script.compatibility_date.as_deref().is_some_and(|date| date >= POPULATES_FROM);
+    script.has_flag("nodejs_compat_populate_process_env")
+        || (is_late
+            && script.has_flag("nodejs_compat")
+            && !script.has_flag("nodejs_compat_do_not_populate_process_env"))
 }
 
 impl ScriptIsolate {
@@ -230,14 +249,23 @@ impl ScriptIsolate {
             op_state.put(CellTable::default());
         }
         let limit = std::time::Duration::from_secs(START_SECONDS);
-        let namespace = tokio::time::timeout(limit, isolate.load_main())
-            .await
-            .map_err(|_| BuildError::Timeout(START_SECONDS))??;
+        let handle = isolate.enter().runtime().v8_isolate().thread_safe_handle();
+        let loading = tokio::time::timeout(limit, watched(shard, &handle, limit, isolate.load_main())).await;
+        let namespace = loading.map_err(|_| BuildError::Timeout(START_SECONDS))?;
+        let namespace = match namespace {
+            Err(_) if shard.watch.take_ended() => {
+                return Err(BuildError::Timeout(START_SECONDS));
+            }
+            loaded => loaded?,
+        };
+        let heap = isolate.heap_guard().clone();
         let hooks = install(&mut isolate, &namespace, &deployment)?;
         Ok(Rc::new(ScriptIsolate {
             deployment,
             state,
             isolate: RefCell::new(isolate),
+            handle,
+            heap,
             hooks,
             pump: RefCell::new(None),
             closed: Cell::new(false),
@@ -277,6 +305,8 @@ impl ScriptIsolate {
         let mut isolate = self.isolate.borrow_mut();
         let mut entered = isolate.enter();
         let runtime = entered.runtime();
+        let limit = self.state.shard.options.turn_limit;
+        let turn = self.state.shard.watch.begin(&self.handle, limit);
         let result = f(runtime);
         while self.state.queued.get() > 0 {
             self.state.queued.set(self.state.queued.get() - 1);
@@ -284,8 +314,31 @@ impl ScriptIsolate {
             call(scope, &self.hooks.deliver_next, &[]);
             scope.perform_microtask_checkpoint();
         }
+        drop(turn);
+        if self.state.shard.watch.take_ended() {
+            let limit = self.state.shard.options.turn_limit.as_millis();
+            self.after_termination(
+                runtime,
+                &format!("The event was ended: it kept its thread for more than {limit} ms without a pause."),
+            );
+        } else if self.heap.take_exceeded() {
+            self.after_termination(
+                runtime,
+                "The event was ended: it exceeded the memory limit of its isolate.",
+            );
+        }
         commit(&self.state, runtime);
+        discard_failed(self, runtime);
         result
+    }
+
+    /// The turn was ended from outside: the event that ran fails, everything else in the isolate goes on.
+    fn after_termination(&self, runtime: &mut JsRuntime, why: &str) {
+        runtime.v8_isolate().cancel_terminate_execution();
+        deno_core::scope!(scope, runtime);
+        let message = text(scope, why);
+        call(scope, &self.hooks.terminated, &[message]);
+        scope.perform_microtask_checkpoint();
     }
 
     /// One turn that calls `hook` with the arguments that `args` makes.
@@ -493,6 +546,31 @@ fn commit(state: &IsolateState, runtime: &mut JsRuntime) {
     }
 }
 
+/// Takes cells whose storage has failed out of the isolate, instance and database: the next event restores them from history.
+fn discard_failed(isolate: &ScriptIsolate, runtime: &mut JsRuntime) {
+    loop {
+        let state = runtime.op_state();
+        let failed = state.borrow_mut().borrow_mut::<CellTable>().next_failed();
+        let Some((handle, cause)) = failed else { return };
+        let resident = isolate.state.hosted.borrow_mut().get_mut(handle as usize).and_then(Option::take);
+        drop(state.borrow_mut().borrow_mut::<CellTable>().remove(handle));
+        let Some(resident) = resident else { continue };
+        isolate.state.shard.residents.remove(&resident.scope);
+        {
+            deno_core::scope!(scope, runtime);
+            let args = [
+                text(scope, resident.scope.class()),
+                text(scope, resident.scope.id()),
+                text(scope, &format!("The Durable Object was reset because its storage failed: {cause}")),
+            ];
+            call(scope, &isolate.hooks.evict, &args);
+            scope.perform_microtask_checkpoint();
+        }
+        resident.active.set(false);
+        resident.set_place(Place::Failed(ActivateError::Failed { scope: resident.scope.clone(), cause }));
+    }
+}
+
 fn commit_cell(state: &IsolateState, resident: &Resident, db: &mut CellDb) -> Result<(), String> {
     let Some(tx) = db.commit().map_err(|e| e.to_string())? else { return Ok(()) };
     let txid = Txid(resident.txid.get().0 + 1);
@@ -500,6 +578,21 @@ fn commit_cell(state: &IsolateState, resident: &Resident, db: &mut CellDb) -> Re
     resident.txid.set(txid);
     resident.position.set(position);
     Ok(())
+}
+
+/// `future`, each poll of which runs under the watchdog.
+async fn watched<F: Future>(
+    shard: &ShardState,
+    handle: &v8::IsolateHandle,
+    limit: Duration,
+    future: F,
+) -> F::Output {
+    let mut future = std::pin::pin!(future);
+    std::future::poll_fn(|cx| {
+        let _turn = shard.watch.begin(handle, limit);
+        future.as_mut().poll(cx)
+    })
+    .await
 }
 
 fn install(
@@ -528,6 +621,7 @@ fn install(
         deliver_socket: hook("deliverSocket")?,
         evict: hook("evict")?,
         live: hook("liveEvents")?,
+        terminated: hook("terminated")?,
     };
     let config = deno_core::serde_v8::to_v8(scope, install_config(deployment))
         .map_err(|e| BuildError::Engine(e.to_string()))?;

@@ -12,6 +12,7 @@ pub mod ids;
 pub(crate) mod isolate;
 mod ops;
 mod run;
+pub(crate) mod watch;
 
 use std::cell::{Cell, RefCell};
 use std::path::Path;
@@ -49,6 +50,8 @@ pub struct ShardOptions {
     pub max_request_body: u64,
     /// How long a resident cell may keep the code of a replaced deployment before it is forced to move.
     pub deploy_max_age: Duration,
+    /// How long one turn may keep the thread before it is ended.
+    pub turn_limit: Duration,
     /// An idle cell leaves memory after this time; `None`: it stays.
     pub idle_evict: Option<Duration>,
     /// The directory for the images of large cells; it exists, and nobody else uses it.
@@ -63,6 +66,8 @@ pub struct ShardOptions {
 pub(crate) struct ShardState {
     pub index: usize,
     pub options: Arc<ShardOptions>,
+    /// What the watchdog sees of this shard.
+    pub watch: Arc<watch::Watch>,
     /// Limits of each cell's database.
     pub limits: Arc<celld_storage::Limits>,
     pub host: Arc<dyn Host>,

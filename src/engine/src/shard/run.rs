@@ -15,6 +15,7 @@ use super::cells::{Place, Resident, Residents};
 use super::events::{ErrorDescription, Event, Reply};
 use super::http::{Connections, serve_connection};
 use super::isolate::{BuildError, ScriptIsolate};
+use super::watch::Watch;
 use super::{ShardOptions, ShardState};
 use crate::deployment::Deployment;
 use crate::host::Host;
@@ -71,12 +72,14 @@ pub(crate) struct Shard {
 
 impl Shard {
     /// The body of the shard's thread; returns after [`Command::Stop`].
+    #[allow(clippy::too_many_arguments)]
     pub async fn run(
         index: usize,
         options: Arc<ShardOptions>,
         host: Arc<dyn Host>,
         router: Router,
         load: Arc<AtomicUsize>,
+        watch: Arc<Watch>,
         mut commands: mpsc::UnboundedReceiver<Command>,
         mut mailbox: mpsc::Receiver<Call>,
     ) {
@@ -86,6 +89,7 @@ impl Shard {
             state: Rc::new(ShardState {
                 index,
                 options,
+                watch,
                 limits: Arc::default(),
                 host,
                 log,

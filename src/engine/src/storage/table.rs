@@ -15,6 +15,8 @@ pub struct CellTable {
     slots: Vec<Option<Box<Slot>>>,
     /// Handles of touched cells in the order of their first write; a cell may have left since.
     touched: VecDeque<u32>,
+    /// Handles of cells whose storage has failed.
+    failed: Vec<u32>,
 }
 
 struct Slot {
@@ -66,6 +68,16 @@ impl CellTable {
         None
     }
 
+    /// A cell whose storage has failed since it was asked last, and why: it has to be restored.
+    pub fn next_failed(&mut self) -> Option<(u32, String)> {
+        while let Some(handle) = self.failed.pop() {
+            if let Some(cause) = self.failure(handle) {
+                return Some((handle, cause));
+            }
+        }
+        None
+    }
+
     /// The cell's writes are in a transaction that was handed to the log.
     pub fn committed(&mut self, handle: u32) {
         if let Some(slot) = self.slot_mut(handle) {
@@ -78,6 +90,7 @@ impl CellTable {
         if let Some(slot) = self.slot_mut(handle) {
             slot.is_touched = false;
             slot.failure.get_or_insert_with(|| cause.to_owned());
+            self.failed.push(handle);
         }
     }
 
@@ -106,6 +119,7 @@ impl CellTable {
         result.map_err(|cause| {
             if cause.is_fatal() {
                 slot.failure = Some(cause.to_string());
+                self.failed.push(handle);
             }
             error::to_js(&cause)
         })

@@ -1,0 +1,90 @@
+//! The watchdog: ends JavaScript that does not give its thread back.
+//!
+//! One thread looks at all shards. It counts how often it has seen the same turn, so a process that was stopped and continued, or a
+//! machine that was asleep, ends nothing.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use deno_core::v8::IsolateHandle;
+use parking_lot::Mutex;
+
+/// Time between two looks.
+const LOOK: Duration = Duration::from_millis(50);
+/// The number that stands for "no JavaScript runs".
+const IDLE: u64 = 0;
+
+/// What the watchdog sees of one shard.
+#[derive(Default)]
+pub(crate) struct Watch {
+    /// The number of the turn that runs, or [`IDLE`].
+    turn: AtomicU64,
+    /// How long the turn may take, in milliseconds.
+    limit_ms: AtomicU64,
+    /// The isolate that the turn runs in.
+    isolate: Mutex<Option<IsolateHandle>>,
+    /// The last number given.
+    last: AtomicU64,
+    /// The watchdog has ended a turn and nobody has asked yet.
+    ended: AtomicBool,
+}
+
+/// A turn that runs; it ends when this is dropped.
+pub(crate) struct Turn<'a> {
+    watch: &'a Watch,
+}
+
+impl Watch {
+    /// Whether the watchdog has ended a turn since this was asked last. V8 itself forgets a termination as soon as no JavaScript is
+    /// left on the stack.
+    pub fn take_ended(&self) -> bool {
+        self.ended.load(Ordering::Relaxed) && self.ended.swap(false, Ordering::Acquire)
+    }
+
+    /// Says that JavaScript runs in `isolate` from now on. The caller is the shard's own thread.
+    pub fn begin(&self, isolate: &IsolateHandle, limit: Duration) -> Turn<'_> {
+        let turn = self.last.fetch_add(1, Ordering::Relaxed) + 1;
+        *self.isolate.lock() = Some(isolate.clone());
+        self.limit_ms.store(limit.as_millis() as u64, Ordering::Relaxed);
+        self.turn.store(turn, Ordering::Release);
+        Turn { watch: self }
+    }
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        // Under the lock, so that a termination that has been decided on is not sent into the next turn.
+        let _isolate = self.watch.isolate.lock();
+        self.watch.turn.store(IDLE, Ordering::Release);
+    }
+}
+
+/// The body of the watchdog's thread; returns when `stop` is set.
+pub(crate) fn run(shards: &[Arc<Watch>], stop: &AtomicBool) {
+    // The turn that each shard was at, and how often it was seen.
+    let mut seen = vec![(IDLE, 0u64); shards.len()];
+    while !stop.load(Ordering::Relaxed) {
+        std::thread::sleep(LOOK);
+        for (watch, (turn, times)) in shards.iter().zip(&mut seen) {
+            let now = watch.turn.load(Ordering::Acquire);
+            if now != *turn {
+                (*turn, *times) = (now, 0);
+                continue;
+            }
+            *times += 1;
+            let limit = watch.limit_ms.load(Ordering::Relaxed);
+            if now == IDLE || *times * (LOOK.as_millis() as u64) < limit {
+                continue;
+            }
+            let isolate = watch.isolate.lock();
+            if watch.turn.load(Ordering::Acquire) == now
+                && let Some(isolate) = &*isolate
+            {
+                watch.ended.store(true, Ordering::Release);
+                isolate.terminate_execution();
+                *times = 0;
+            }
+        }
+    }
+}
