@@ -42,7 +42,7 @@ pub fn applies(method: &Method, status: StatusCode, headers: &HeaderMap) -> bool
         && has_body
         && text(header::CONTENT_TYPE).is_some_and(|value| essence(value) == "text/html")
         && text(header::CONTENT_ENCODING).is_none_or(|value| essence(value) == "identity")
-        && !text(header::CONTENT_DISPOSITION).is_some_and(|value| essence(value) == "attachment")
+        && text(header::CONTENT_DISPOSITION).is_none_or(|value| essence(value) != "attachment")
         && !headers.contains_key(header::CONTENT_RANGE)
 }
 

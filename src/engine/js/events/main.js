@@ -8,7 +8,7 @@ import {
   op_respond_value,
 } from "ext:core/ops";
 import "ext:celld_events/tick.js";
-import { cellFor, deliverNext, evict, install as installCells, resetCell } from "ext:celld_events/cell.js";
+import { cellFor, cells, deliverNext, evict, install as installCells, resetCell } from "ext:celld_events/cell.js";
 import { currentEvent, Event, leaveEvent, runInEvent } from "ext:celld_events/context.js";
 import { makeId } from "ext:celld_events/durable_id.js";
 import { describeError } from "ext:celld_events/errors.js";
@@ -212,14 +212,22 @@ function deliverRpc(id, className, cellId, name, method, args) {
   );
 }
 
-/** The host has ended the code that ran; the event that it belonged to fails. */
+/**
+ * The host has ended the code that ran; the event that it belonged to fails. False when it was ended in a microtask: V8 has then
+ * dropped all that were waiting, so no event of this isolate may hope to go on. Its active cells are reset here, the rest is the
+ * host's to fail.
+ */
 function terminated(message) {
   const event = currentEvent();
   leaveEvent();
-  if (event === null) return;
   const error = new Error(message);
+  if (event === null) {
+    for (const cell of [...cells.values()]) if (cell.active > 0) resetCell(cell, error);
+    return false;
+  }
   if (event.cell !== null) resetCell(event.cell, error);
   else if (event.request !== null && event.waiting > 0) fail(event.id, event, error);
+  return true;
 }
 
 /** How many stateless events are not finished. */

@@ -337,7 +337,16 @@ impl ScriptIsolate {
         runtime.v8_isolate().cancel_terminate_execution();
         deno_core::scope!(scope, runtime);
         let message = text(scope, why);
-        call(scope, &self.hooks.terminated, &[message]);
+        let is_told = call(scope, &self.hooks.terminated, &[message]).is_some_and(|told| told.is_true());
+        if !is_told {
+            self.state.events.borrow_mut().fail_all(&ErrorDescription::new(why));
+            self.state.shard.host.console(ConsoleLine {
+                level: ConsoleLevel::Error,
+                script: self.state.script.clone(),
+                text: format!("{why} Every event of this isolate was ended with it."),
+                position: None,
+            });
+        }
         scope.perform_microtask_checkpoint();
     }
 
