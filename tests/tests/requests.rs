@@ -274,8 +274,95 @@ fn the_internal_listener_is_closed_to_user_code() {
     });
     let ports: Vec<u16> = ports.collect();
     assert_eq!(ports.len(), 1, "{ports:?}");
-    for host in ["127.0.0.1", "localhost"] {
+    let hosts = [
+        "127.0.0.1",
+        "localhost",
+        "0.0.0.0",
+        "0",
+        "127.1",
+        "[::1]",
+        "[::]",
+        "[::ffff:0:0]",
+        "[::ffff:127.0.0.1]",
+    ];
+    for host in hosts {
         let answer = get(address, &format!("/?target=http://{host}:{}/state", ports[0])).expect("an answer");
         assert!(answer.body.starts_with("refused"), "{host}: {}", answer.body);
     }
+}
+
+#[test]
+fn small_promises_of_the_platform() {
+    let project = Project::worker(
+        r#"import { DurableObject } from "cloudflare:workers";
+        export class Cell extends DurableObject {
+          own = "own";
+          get shared() { return { a: [1] }; }
+        }
+        const answers = {
+          "/equals": (env) => env.CELL.idFromName("a").equals(env.CELL.idFromName("a")),
+          "/atob": () => { try { atob("*"); } catch (e) { return `${e instanceof DOMException} ${e.name}`; } },
+          "/random": () => { try { crypto.getRandomValues(new Uint8Array(70000)); } catch (e) { return e.name; } },
+          "/variable": () => process.env.NAME,
+          "/property": async (env) => JSON.stringify(await env.CELL.getByName("a").shared),
+          "/own": async (env) => { try { return await env.CELL.getByName("a").own; } catch (e) { return e.name; } },
+        };
+        export default {
+          async fetch(request, env) {
+            const path = new URL(request.url).pathname;
+            if (path === "/length") return new Response("abc", { headers: { "content-length": "10" } });
+            if (path === "/used") { const used = new Response("b"); await used.text(); return used; }
+            return new Response(String(await answers[path](env)));
+          },
+        };"#,
+    );
+    project.write(
+        "wrangler.json",
+        r#"{ "name": "cells", "main": "src/index.js", "compatibility_date": "2026-01-01",
+             "compatibility_flags": ["nodejs_compat"], "vars": { "NAME": "value" },
+             "durable_objects": { "bindings": [{ "name": "CELL", "class_name": "Cell" }] },
+             "migrations": [{ "tag": "v1", "new_sqlite_classes": ["Cell"] }] }"#,
+    );
+    let mut dev = with(&project, &[]);
+    for (path, expected) in [
+        ("/equals", "true"),
+        ("/atob", "true InvalidCharacterError"),
+        ("/random", "QuotaExceededError"),
+        ("/variable", "value"),
+        ("/property", r#"{"a":[1]}"#),
+        ("/own", "TypeError"),
+        ("/length", "abc"),
+    ] {
+        assert_eq!(dev.get(path).body, expected, "{path}");
+    }
+    assert_eq!(dev.get("/used").status, 500);
+    dev.says("Body has already been used");
+}
+
+#[test]
+fn an_event_that_needs_too_much_memory_fails_alone() {
+    let project = Project::worker(
+        r#"export default {
+          fetch(request) {
+            if (new URL(request.url).pathname === "/fine") return new Response("fine");
+            for (const all = [];;) all.push({ n: all.length, text: "text " + all.length });
+          },
+        };"#,
+    );
+    let mut dev = with(&project, &[("CELLD_SHARDS", "1")]);
+    let node = dev.node();
+    for _ in 0..3 {
+        assert_eq!(dev.get("/").status, 500);
+        assert_eq!(dev.get("/fine").body, "fine");
+    }
+    assert_eq!(dev.node(), node, "the node was not restarted");
+}
+
+#[test]
+fn a_worker_that_handles_nothing_replaces_nothing() {
+    let project = Project::text("before");
+    let mut dev = Dev::ready(project.path(), &[]);
+    project.write("src/index.js", "export const x = 1;");
+    dev.says("no event handlers");
+    assert_eq!(dev.get("/").body, "before");
 }

@@ -16,7 +16,9 @@ use deno_core::{JsRuntime, PollEventLoopOptions, ToV8, v8};
 use super::ShardState;
 use super::cells::{Place, Resident};
 use super::events::{ErrorDescription, Events};
-use crate::deployment::{BindingValue, Deployment, Script};
+use super::install::{Hooks, install};
+use super::values::{boolean, call, integer, optional, text};
+use crate::deployment::Deployment;
 use crate::host::{ActivateError, ConsoleLevel, ConsoleLine};
 use crate::platform::console::ConsoleSink;
 use crate::platform::errors::UserError;
@@ -86,18 +88,6 @@ impl ConsoleSink for ShardConsole {
     }
 }
 
-/// The functions of `js/events/main.js`.
-struct Hooks {
-    dispatch_fetch: v8::Global<v8::Function>,
-    deliver_next: v8::Global<v8::Function>,
-    deliver_fetch: v8::Global<v8::Function>,
-    deliver_rpc: v8::Global<v8::Function>,
-    deliver_socket: v8::Global<v8::Function>,
-    evict: v8::Global<v8::Function>,
-    live: v8::Global<v8::Function>,
-    terminated: v8::Global<v8::Function>,
-}
-
 /// A script that runs.
 pub(crate) struct ScriptIsolate {
     pub deployment: Arc<Deployment>,
@@ -140,85 +130,6 @@ impl From<IsolateError> for BuildError {
 
 /// Seconds that the evaluation of a script's modules may take.
 const START_SECONDS: u64 = 10;
-
-/// What `install` in `js/events/main.js` takes.
-#[derive(serde::Serialize)]
-#[serde(rename_all = "camelCase")]
-struct InstallConfig<'a> {
-    main: &'a str,
-    classes: Vec<&'a str>,
-    populate_process_env: bool,
-    bindings: Vec<InstallBinding<'a>>,
-    sockets: SocketBehaviour,
-}
-
-/// What the compatibility date and flags choose for `js/socket`.
-#[derive(serde::Serialize)]
-#[serde(rename_all = "camelCase")]
-struct SocketBehaviour {
-    auto_reply: bool,
-    blobs: bool,
-    limits_reason: bool,
-}
-
-impl SocketBehaviour {
-    fn of(script: &Script) -> SocketBehaviour {
-        // Flag, date from which it is on, flag that turns it off: those of workerd.
-        let on = |flag, date, off| {
-            script.has_flag(flag)
-                || (!script.has_flag(off) && script.compatibility_date.as_deref().is_some_and(|d| d >= date))
-        };
-        SocketBehaviour {
-            auto_reply: on(
-                "web_socket_auto_reply_to_close",
-                "2026-04-07",
-                "web_socket_manual_reply_to_close",
-            ),
-            blobs: on("websocket_standard_binary_type", "2026-03-17", "no_websocket_standard_binary_type"),
-            limits_reason: on(
-                "websocket_close_reason_byte_limit",
-                "2026-03-03",
-                "no_websocket_close_reason_byte_limit",
-            ),
-        }
-    }
-}
-
-#[derive(serde::Serialize)]
-struct InstallBinding<'a> {
-    name: &'a str,
-    kind: &'static str,
-    value: serde_json::Value,
-}
-
-fn install_config(deployment: &Deployment) -> InstallConfig<'_> {
-    let script = &deployment.script;
-    let bindings = script.bindings.iter().map(|binding| {
-        let (kind, value) = match &binding.value {
-            BindingValue::Json(value) => ("json", value.clone()),
-            BindingValue::DurableObject { class } => ("durable_object", class.clone().into()),
-        };
-        InstallBinding { name: &binding.name, kind, value }
-    });
-    InstallConfig {
-        main: &script.main,
-        classes: script.classes(),
-        populate_process_env: populates_process_env(script),
-        bindings: bindings.collect(),
-        sockets: SocketBehaviour::of(script),
-    }
-}
-
-/// `nodejs_compat_populate_process_env` is on by default with `nodejs_compat` from this date on.
-const POPULATES_FROM: &str = "2025-04-01";
-
-fn populates_process_env(script: &Script) -> bool {
-    let is_late = script.compatibility_date.as_deref().is_some_and(|date| date >= POPULATES_FROM);
-    script.has_flag("nodejs_compat_populate_process_env")
-        || (is_late
-            && script.has_flag("nodejs_compat")
-            && !script.has_flag("nodejs_compat_do_not_populate_process_env"))
-}
 
 impl ScriptIsolate {
     /// Starts an isolate, evaluates the script and checks that it exports what its configuration names.
@@ -602,78 +513,4 @@ async fn watched<F: Future>(
         future.as_mut().poll(cx)
     })
     .await
-}
-
-fn install(
-    isolate: &mut Isolate,
-    namespace: &v8::Global<v8::Object>,
-    deployment: &Deployment,
-) -> Result<Hooks, BuildError> {
-    let hooks = isolate.hooks().clone();
-    let mut entered = isolate.enter();
-    let runtime = entered.runtime();
-    deno_core::scope!(scope, runtime);
-    v8::tc_scope!(let scope, scope);
-    let hooks = v8::Local::new(scope, hooks);
-    let mut hook = |name: &str| -> Result<v8::Global<v8::Function>, BuildError> {
-        let key = text(scope, name);
-        let value = hooks.get(scope, key).and_then(|v| v8::Local::<v8::Function>::try_from(v).ok());
-        let value = value.ok_or_else(|| BuildError::Engine(format!("the snapshot has no {name}")))?;
-        Ok(v8::Global::new(scope, value))
-    };
-    let installer = hook("install")?;
-    let made = Hooks {
-        dispatch_fetch: hook("dispatchFetch")?,
-        deliver_next: hook("deliverNext")?,
-        deliver_fetch: hook("deliverFetch")?,
-        deliver_rpc: hook("deliverRpc")?,
-        deliver_socket: hook("deliverSocket")?,
-        evict: hook("evict")?,
-        live: hook("liveEvents")?,
-        terminated: hook("terminated")?,
-    };
-    let config = deno_core::serde_v8::to_v8(scope, install_config(deployment))
-        .map_err(|e| BuildError::Engine(e.to_string()))?;
-    let namespace = v8::Local::new(scope, namespace);
-    call(scope, &installer, &[namespace.into(), config]);
-    if let Some(exception) = scope.exception() {
-        let error = deno_core::error::JsError::from_v8_exception(scope, exception);
-        return Err(BuildError::Script(UserError::from_js(&error).message));
-    }
-    Ok(made)
-}
-
-fn call<'s>(
-    scope: &mut v8::PinScope<'s, '_>,
-    function: &v8::Global<v8::Function>,
-    args: &[v8::Local<'s, v8::Value>],
-) -> Option<v8::Local<'s, v8::Value>> {
-    let function = v8::Local::new(scope, function);
-    let receiver = v8::undefined(scope).into();
-    function.call(scope, receiver, args)
-}
-
-fn integer<'s>(scope: &mut v8::PinScope<'s, '_>, value: u32) -> v8::Local<'s, v8::Value> {
-    v8::Integer::new_from_unsigned(scope, value).into()
-}
-
-fn boolean<'s>(scope: &mut v8::PinScope<'s, '_>, value: bool) -> v8::Local<'s, v8::Value> {
-    v8::Boolean::new(scope, value).into()
-}
-
-fn text<'s>(scope: &mut v8::PinScope<'s, '_>, value: &str) -> v8::Local<'s, v8::Value> {
-    let made = if value.is_ascii() {
-        v8::String::new_from_one_byte(scope, value.as_bytes(), v8::NewStringType::Normal)
-    } else {
-        v8::String::new(scope, value)
-    };
-    // Only a string longer than V8's limit (512 MiB) fails.
-    made.unwrap_or_else(|| v8::String::empty(scope)).into()
-}
-
-fn optional<'s>(scope: &mut v8::PinScope<'s, '_>, value: Option<&str>) -> v8::Local<'s, v8::Value> {
-    match value {
-        Some(value) => text(scope, value),
-        None => v8::undefined(scope).into(),
-    }
 }

@@ -9,9 +9,11 @@ pub mod events;
 mod extension;
 pub mod http;
 pub mod ids;
+mod install;
 pub(crate) mod isolate;
 mod ops;
 mod run;
+mod values;
 pub(crate) mod watch;
 
 use std::cell::{Cell, RefCell};

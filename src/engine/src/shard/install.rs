@@ -1,0 +1,140 @@
+//! Installing a deployment in its isolate: what the script exports is checked against its configuration, `env` is made, and the
+//! functions of `js/events` by which events start are looked up.
+
+use deno_core::v8;
+
+use super::isolate::BuildError;
+use super::values::{call, text};
+use crate::deployment::{BindingValue, Deployment, Script};
+use crate::platform::errors::UserError;
+use crate::platform::isolate::Isolate;
+
+/// The functions of `js/events/main.js`.
+pub(super) struct Hooks {
+    pub dispatch_fetch: v8::Global<v8::Function>,
+    pub deliver_next: v8::Global<v8::Function>,
+    pub deliver_fetch: v8::Global<v8::Function>,
+    pub deliver_rpc: v8::Global<v8::Function>,
+    pub deliver_socket: v8::Global<v8::Function>,
+    pub evict: v8::Global<v8::Function>,
+    pub live: v8::Global<v8::Function>,
+    pub terminated: v8::Global<v8::Function>,
+}
+
+/// What `install` in `js/events/main.js` takes.
+#[derive(serde::Serialize)]
+#[serde(rename_all = "camelCase")]
+struct InstallConfig<'a> {
+    main: &'a str,
+    classes: Vec<&'a str>,
+    populate_process_env: bool,
+    bindings: Vec<InstallBinding<'a>>,
+    sockets: SocketBehaviour,
+}
+
+/// What the compatibility date and flags choose for `js/socket`.
+#[derive(serde::Serialize)]
+#[serde(rename_all = "camelCase")]
+struct SocketBehaviour {
+    auto_reply: bool,
+    blobs: bool,
+    limits_reason: bool,
+}
+
+impl SocketBehaviour {
+    fn of(script: &Script) -> SocketBehaviour {
+        // Flag, date from which it is on, flag that turns it off: those of workerd.
+        let on = |flag, date, off| {
+            script.has_flag(flag)
+                || (!script.has_flag(off) && script.compatibility_date.as_deref().is_some_and(|d| d >= date))
+        };
+        SocketBehaviour {
+            auto_reply: on(
+                "web_socket_auto_reply_to_close",
+                "2026-04-07",
+                "web_socket_manual_reply_to_close",
+            ),
+            blobs: on("websocket_standard_binary_type", "2026-03-17", "no_websocket_standard_binary_type"),
+            limits_reason: on(
+                "websocket_close_reason_byte_limit",
+                "2026-03-03",
+                "no_websocket_close_reason_byte_limit",
+            ),
+        }
+    }
+}
+
+#[derive(serde::Serialize)]
+struct InstallBinding<'a> {
+    name: &'a str,
+    kind: &'static str,
+    value: serde_json::Value,
+}
+
+fn install_config(deployment: &Deployment) -> InstallConfig<'_> {
+    let script = &deployment.script;
+    let bindings = script.bindings.iter().map(|binding| {
+        let (kind, value) = match &binding.value {
+            BindingValue::Json(value) => ("json", value.clone()),
+            BindingValue::DurableObject { class } => ("durable_object", class.clone().into()),
+        };
+        InstallBinding { name: &binding.name, kind, value }
+    });
+    InstallConfig {
+        main: &script.main,
+        classes: script.classes(),
+        populate_process_env: populates_process_env(script),
+        bindings: bindings.collect(),
+        sockets: SocketBehaviour::of(script),
+    }
+}
+
+/// `nodejs_compat_populate_process_env` is on by default with `nodejs_compat` from this date on.
+const POPULATES_FROM: &str = "2025-04-01";
+
+fn populates_process_env(script: &Script) -> bool {
+    let is_late = script.compatibility_date.as_deref().is_some_and(|date| date >= POPULATES_FROM);
+    script.has_flag("nodejs_compat_populate_process_env")
+        || (is_late
+            && script.has_flag("nodejs_compat")
+            && !script.has_flag("nodejs_compat_do_not_populate_process_env"))
+}
+
+pub(super) fn install(
+    isolate: &mut Isolate,
+    namespace: &v8::Global<v8::Object>,
+    deployment: &Deployment,
+) -> Result<Hooks, BuildError> {
+    let hooks = isolate.hooks().clone();
+    let mut entered = isolate.enter();
+    let runtime = entered.runtime();
+    deno_core::scope!(scope, runtime);
+    v8::tc_scope!(let scope, scope);
+    let hooks = v8::Local::new(scope, hooks);
+    let mut hook = |name: &str| -> Result<v8::Global<v8::Function>, BuildError> {
+        let key = text(scope, name);
+        let value = hooks.get(scope, key).and_then(|v| v8::Local::<v8::Function>::try_from(v).ok());
+        let value = value.ok_or_else(|| BuildError::Engine(format!("the snapshot has no {name}")))?;
+        Ok(v8::Global::new(scope, value))
+    };
+    let installer = hook("install")?;
+    let made = Hooks {
+        dispatch_fetch: hook("dispatchFetch")?,
+        deliver_next: hook("deliverNext")?,
+        deliver_fetch: hook("deliverFetch")?,
+        deliver_rpc: hook("deliverRpc")?,
+        deliver_socket: hook("deliverSocket")?,
+        evict: hook("evict")?,
+        live: hook("liveEvents")?,
+        terminated: hook("terminated")?,
+    };
+    let config = deno_core::serde_v8::to_v8(scope, install_config(deployment))
+        .map_err(|e| BuildError::Engine(e.to_string()))?;
+    let namespace = v8::Local::new(scope, namespace);
+    call(scope, &installer, &[namespace.into(), config]);
+    if let Some(exception) = scope.exception() {
+        let error = deno_core::error::JsError::from_v8_exception(scope, exception);
+        return Err(BuildError::Script(UserError::from_js(&error).message));
+    }
+    Ok(made)
+}

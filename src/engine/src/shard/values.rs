@@ -1,0 +1,41 @@
+//! Small values on their way into JavaScript.
+
+use deno_core::v8;
+
+pub(super) fn call<'s>(
+    scope: &mut v8::PinScope<'s, '_>,
+    function: &v8::Global<v8::Function>,
+    args: &[v8::Local<'s, v8::Value>],
+) -> Option<v8::Local<'s, v8::Value>> {
+    let function = v8::Local::new(scope, function);
+    let receiver = v8::undefined(scope).into();
+    function.call(scope, receiver, args)
+}
+
+pub(super) fn integer<'s>(scope: &mut v8::PinScope<'s, '_>, value: u32) -> v8::Local<'s, v8::Value> {
+    v8::Integer::new_from_unsigned(scope, value).into()
+}
+
+pub(super) fn boolean<'s>(scope: &mut v8::PinScope<'s, '_>, value: bool) -> v8::Local<'s, v8::Value> {
+    v8::Boolean::new(scope, value).into()
+}
+
+pub(super) fn text<'s>(scope: &mut v8::PinScope<'s, '_>, value: &str) -> v8::Local<'s, v8::Value> {
+    let made = if value.is_ascii() {
+        v8::String::new_from_one_byte(scope, value.as_bytes(), v8::NewStringType::Normal)
+    } else {
+        v8::String::new(scope, value)
+    };
+    // Only a string longer than V8's limit (512 MiB) fails.
+    made.unwrap_or_else(|| v8::String::empty(scope)).into()
+}
+
+pub(super) fn optional<'s>(
+    scope: &mut v8::PinScope<'s, '_>,
+    value: Option<&str>,
+) -> v8::Local<'s, v8::Value> {
+    match value {
+        Some(value) => text(scope, value),
+        None => v8::undefined(scope).into(),
+    }
+}
