@@ -2,6 +2,7 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use anyhow::Context;
 use celld_bucket::Bucket;
@@ -17,6 +18,9 @@ use crate::logging;
 use crate::settings::Settings;
 
 pub(super) const NAME: &str = "__dev-node";
+
+/// The lifetime of the node's lease in its own local bucket.
+const LEASE: Duration = Duration::from_secs(24 * 3600);
 
 pub(super) fn command() -> Command {
     Command::new(NAME).hide(true).about("The node process of `celld dev`")
@@ -88,6 +92,8 @@ fn config(
         // Loopback whatever the Worker listener is: no other machine reaches the operator's API.
         internal_listen: Listener::Address(SocketAddr::new(Ipv4Addr::LOCALHOST.into(), 0)),
         advertise: None,
+        // Nobody waits for this lease, and a laptop that slept must not find its node fenced.
+        lease_ttl: LEASE,
         work_dir: parameters.work.clone(),
         // The supervisor says when.
         adoption: Adoption { poll: None, ..config.adoption },
