@@ -219,7 +219,8 @@ build() {
         step "V8 will be downloaded from $RUSTY_V8_ARCHIVE"
     fi
     step "building release $release with cargo (the first time takes about 20 minutes on two cores)"
-    cargo build --release --locked -p celld
+    # The whole workspace: a part of it would choose other features of shared crates, and the tests would build them again.
+    cargo build --release --locked --workspace
 }
 
 # --- from a release -----------------------------------------------------------------------------------------
