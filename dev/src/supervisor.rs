@@ -5,6 +5,7 @@
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
+use std::pin::Pin;
 use std::time::{Duration, Instant};
 
 use celld_bucket::Bucket;
@@ -38,7 +39,13 @@ const BUILD_AGAIN: Duration = Duration::from_secs(2);
 ///
 /// # Errors
 /// [`DevError`]: it cannot start at all. With watching, a broken project is no error.
-pub async fn run(options: DevOptions) -> Result<(), DevError> {
+///
+/// The future is boxed so that it is compiled in this crate, not once more in each that runs it.
+pub fn run(options: DevOptions) -> Pin<Box<dyn Future<Output = Result<(), DevError>>>> {
+    Box::pin(run_to_the_end(options))
+}
+
+async fn run_to_the_end(options: DevOptions) -> Result<(), DevError> {
     let started = Instant::now();
     let mut signals = StopSignals::install()?;
     let mut supervisor = Supervisor::new(options, started).await?;

@@ -9,6 +9,8 @@ use std::time::Duration;
 use celld_engine::{Engine, ShardOptions};
 use celld_ids::SessionId;
 use celld_replica::{LogOptions, SessionLog};
+use futures::FutureExt;
+use futures::future::BoxFuture;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
@@ -73,10 +75,28 @@ pub enum NodeError {
 ///
 /// # Errors
 /// Whatever keeps the node from starting; [`NodeError::SelfFence`] when it had to stop by itself.
-pub async fn run(
+///
+/// The future is boxed so that the node is compiled in this crate, not once more in each that runs it.
+pub fn run(
     config: NodeConfig,
     stop: CancellationToken,
     ready: impl FnOnce(NodeReady) + Send + 'static,
+) -> BoxFuture<'static, Result<(), NodeError>> {
+    boxed(config, stop, Box::new(ready))
+}
+
+fn boxed(
+    config: NodeConfig,
+    stop: CancellationToken,
+    ready: Box<dyn FnOnce(NodeReady) + Send>,
+) -> BoxFuture<'static, Result<(), NodeError>> {
+    run_to_the_end(config, stop, ready).boxed()
+}
+
+async fn run_to_the_end(
+    config: NodeConfig,
+    stop: CancellationToken,
+    ready: Box<dyn FnOnce(NodeReady) + Send>,
 ) -> Result<(), NodeError> {
     celld_storage::assert_compile_options()?;
     let NodeConfig { bucket, listen, internal_listen, node, work_dir, lease_ttl, .. } = config;
