@@ -122,7 +122,6 @@ function fetchCellNow(className, id, name, inner) {
 
 async function fetchRemote(className, id, name, inner) {
   const rid = inner.body === null ? NO_BODY : bodyToRid(inner.body);
-  const length = inner.body?.length ?? -1;
   const answer = await op_cell_fetch(
     className,
     id,
@@ -131,7 +130,6 @@ async function fetchRemote(className, id, name, inner) {
     inner.url(),
     encodeHeaders(inner.headerList),
     rid,
-    length,
   );
   if (answer.error) throw remoteError(answer.error);
   return responseFromHost(answer.status, answer.statusText, answer.headers, answer.body, answer.length, answer.socket);
