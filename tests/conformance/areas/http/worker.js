@@ -1,0 +1,69 @@
+import { suite } from "./suite.js";
+
+const { test, route, handler } = suite();
+export default handler;
+
+test("cf-connecting-ip", ({ request }) => request.headers.get("cf-connecting-ip"), null);
+test("the url has the host of the Host header", ({ request }) => new URL(request.url).hostname, "127.0.0.1");
+
+route("/echo", async (request) => {
+  const body = await request.text();
+  return Response.json({ method: request.method, path: new URL(request.url).pathname + new URL(request.url).search, headers: [...request.headers].filter(([name]) => name.startsWith("x-") || name === "content-type" || name === "content-length" || name === "cookie"), body });
+});
+route("/url", (request) => new Response(request.url));
+route("/status", (request) => new Response(null, { status: Number(new URL(request.url).searchParams.get("is")), statusText: new URL(request.url).searchParams.get("text") ?? undefined }));
+route("/hello", () => new Response("hello"));
+route("/empty", () => new Response());
+route("/json", () => Response.json({ a: 1 }));
+route("/redirect", () => Response.redirect("http://example.com/"));
+route("/cookies", () => new Response(null, { headers: [["set-cookie", "a=1"], ["set-cookie", "b=2"], ["x-a", "1"], ["x-a", "2"]] }));
+route("/case", () => new Response(null, { headers: { "X-Mixed-Case": "Value" } }));
+route("/latin1", () => new Response(null, { headers: { "x-a": "é" } }));
+route("/stream", () => {
+  const { readable, writable } = new TransformStream();
+  const writer = writable.getWriter();
+  (async () => {
+    for (const text of ["a", "b", "c"]) {
+      await writer.write(new TextEncoder().encode(text));
+      await scheduler.wait(5);
+    }
+    await writer.close();
+  })();
+  return new Response(readable);
+});
+route("/fails", () => {
+  throw new Error("boom");
+});
+route("/rejects", async () => {
+  throw new TypeError("boom");
+});
+route("/nothing", () => undefined);
+route("/string", () => "x");
+route("/error", () => Response.error());
+route("/used", async () => {
+  const response = new Response("x");
+  await response.text();
+  return response;
+});
+route("/length", () => new Response("hello", { headers: { "content-length": "3" } }));
+route("/fixed", () => {
+  const { readable, writable } = new FixedLengthStream(5);
+  const writer = writable.getWriter();
+  writer.write(new TextEncoder().encode("hello"));
+  writer.close();
+  return new Response(readable);
+});
+route("/gzip", () => new Response("hello hello hello", { headers: { "content-encoding": "gzip" } }));
+route("/encoded", () => new Response(new Blob(["hello"]).stream().pipeThrough(new CompressionStream("gzip")), { encodeBody: "manual", headers: { "content-encoding": "gzip" } }));
+route("/date", () => new Response(null, { headers: { date: "x", server: "mine", connection: "x", "transfer-encoding": "x", "keep-alive": "x" } }));
+route("/expose", (request) => Response.json([...request.headers]));
+route("/broken", () => new Response(new ReadableStream({ start(controller) { controller.enqueue(new Uint8Array([65])); }, pull(controller) { controller.error(new Error("boom")); } })));
+let ended = [];
+route("/late", (request, env, ctx) => {
+  ctx.waitUntil(scheduler.wait(20).then(() => ended.push("late")));
+  return new Response("early");
+});
+route("/ended", () => Response.json(ended));
+let cancelled = "not cancelled";
+route("/endless", () => new Response(new ReadableStream({ async pull(controller) { await scheduler.wait(1); controller.enqueue(new Uint8Array(1000)); }, cancel(reason) { cancelled = `cancelled`; } })));
+route("/cancelled", () => new Response(cancelled));
