@@ -52,15 +52,33 @@ pub enum ActivateError {
     },
 }
 
+/// What a transaction does to the alarm of its cell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AlarmChange {
+    /// Nothing.
+    Unchanged,
+    /// There is none from now on.
+    Cleared,
+    /// It is set to this time, in milliseconds since the Unix epoch.
+    Set(i64),
+}
+
 /// A place in this process's order of transactions; durable positions form a prefix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct Position(pub u64);
 
 /// The ordered, durable log of this process.
 pub trait CommitLog: Send + Sync + 'static {
-    /// Gives the transaction its place. Never blocks, never fails: a log that is broken simply never reports the place as
-    /// durable.
-    fn append(&self, scope: &CellScope, epoch: Epoch, txid: Txid, tx: CommittedTx) -> Position;
+    /// Gives the transaction its place, and what it does to the cell's alarm with it. Never blocks, never fails: a log that is
+    /// broken simply never reports the place as durable.
+    fn append(
+        &self,
+        scope: &CellScope,
+        epoch: Epoch,
+        txid: Txid,
+        tx: CommittedTx,
+        alarm: AlarmChange,
+    ) -> Position;
 
     /// The highest position such that it and everything before it is durable.
     fn durable(&self) -> Position;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use celld_engine::host::{CommitLog, LogFailed, Position};
+use celld_engine::host::{AlarmChange, CommitLog, LogFailed, Position};
 use celld_ids::{CellScope, Epoch};
 use celld_ltx::Txid;
 use celld_replica::{CellTx, SessionLog};
@@ -82,11 +82,23 @@ impl DurableLog {
 }
 
 impl CommitLog for DurableLog {
-    fn append(&self, scope: &CellScope, epoch: Epoch, txid: Txid, tx: CommittedTx) -> Position {
+    fn append(
+        &self,
+        scope: &CellScope,
+        epoch: Epoch,
+        txid: Txid,
+        tx: CommittedTx,
+        alarm: AlarmChange,
+    ) -> Position {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let CommittedTx { commit, pages } = tx;
         let timestamp_ms = i64::try_from(now.as_millis()).unwrap_or(i64::MAX);
-        let tx = CellTx { scope: scope.clone(), epoch, txid, commit, pages, timestamp_ms };
+        let alarm = match alarm {
+            AlarmChange::Unchanged => celld_replica::AlarmChange::Unchanged,
+            AlarmChange::Cleared => celld_replica::AlarmChange::Cleared,
+            AlarmChange::Set(time) => celld_replica::AlarmChange::Set(time),
+        };
+        let tx = CellTx { scope: scope.clone(), epoch, txid, commit, pages, timestamp_ms, alarm };
         Position(self.log.append(tx).0)
     }
 

@@ -29,7 +29,7 @@ pub(crate) struct NodeHost {
     node: NodeId,
     session: SessionId,
     durable: Arc<DurableLog>,
-    seals: Seals,
+    seals: Arc<Seals>,
     /// Activations that may be at the bucket at a time.
     activations: Semaphore,
     deadline: Duration,
@@ -44,7 +44,7 @@ pub(crate) struct NodeHost {
 pub(crate) struct HostParts {
     pub bucket: Bucket,
     pub node: NodeId,
-    pub seals: Seals,
+    pub seals: Arc<Seals>,
     pub log: SessionLog,
     pub gate: bool,
     pub max_activations: usize,

@@ -2,6 +2,7 @@
 //!
 //! Invariant: reads no environment variable and no command line; [`NodeConfig`] says everything.
 
+mod alarms;
 pub mod config;
 mod console;
 mod deployments;

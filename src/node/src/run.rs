@@ -14,6 +14,7 @@ use futures::future::BoxFuture;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
+use crate::alarms::Waker;
 use crate::config::{NodeConfig, NodeReady};
 use crate::console::LogOutput;
 use crate::deployments::{Deployments, ReloadError};
@@ -111,7 +112,7 @@ async fn run_to_the_end(
 
     let session = SessionId::of(&node, nonce()?);
     let log_failed = |e: &dyn std::fmt::Display| NodeError::Log(e.to_string());
-    let seals = Seals::new(bucket.clone(), session.clone());
+    let seals = Arc::new(Seals::new(bucket.clone(), session.clone()));
     // The earlier life of this node is over. Its cells are sealed off before this one serves anything.
     if let Some(earlier) = NodeLease::predecessor(&bucket, &node).await.map_err(|e| log_failed(&e))? {
         seals.seal(&earlier).await.map_err(|e| log_failed(&e))?;
@@ -133,7 +134,7 @@ async fn run_to_the_end(
     let host = NodeHost::new(HostParts {
         bucket: bucket.clone(),
         node: node.clone(),
-        seals,
+        seals: seals.clone(),
         log,
         gate: config.output_gate,
         max_activations: config.limits.max_activations,
@@ -186,6 +187,14 @@ async fn run_to_the_end(
     if let Some(poll) = config.adoption.poll {
         tokio::spawn(deployments.follow(poll, stop.clone()));
     }
+    let waker = Waker {
+        bucket: bucket.clone(),
+        engine: engine.clone(),
+        seals,
+        session: session.clone(),
+        failing: Default::default(),
+    };
+    tokio::spawn(waker.run(stop.clone()));
     let mut lease_task = tokio::spawn(lease.keep(over.clone()));
     let accept_task = tokio::spawn(accept(public_listener, engine.clone(), stop.clone()));
     ready(addresses);

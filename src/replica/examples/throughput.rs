@@ -11,7 +11,7 @@ use anyhow::{Context, Result};
 use celld_bucket::Bucket;
 use celld_ids::{CellScope, Epoch, SessionId};
 use celld_ltx::{PAGE_SIZE, Page, Txid};
-use celld_replica::{CellTx, LogOptions, SessionLog};
+use celld_replica::{AlarmChange, CellTx, LogOptions, SessionLog};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
@@ -63,6 +63,7 @@ async fn run(log: SessionLog, scope: CellScope, until: Instant) -> Result<Vec<Du
             commit: 2,
             pages,
             timestamp_ms: 0,
+            alarm: AlarmChange::Unchanged,
         });
         log.wait(position).await?;
         latencies.push(start.elapsed());

@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! "celldlog"  version u8 = 1  kind u8 (1 entry, 2 seal)  session (u8 length, text)  number u64
-//! entry:  count u32, then per transaction: class (u8 length, text)  ID (u8 length, text)  epoch u64  length u32  LTX file
+//! entry:  count u32, then per transaction: class (u8 length, text)  ID (u8 length, text)  epoch u64  alarm  length u32  LTX file
+//! alarm:  u8 (0 unchanged, 1 cleared, 2 set), then when set: time i64
 //! seal:   by (u8 length, text)
 //! checksum u64: CRC-64/NVME of all before it
 //! ```
@@ -63,6 +64,19 @@ pub struct Entry {
     pub transactions: Vec<EntryTx>,
 }
 
+/// What a transaction does to its cell's alarm. It is in the log beside the transaction, so that whoever takes the log over knows
+/// of the alarm without opening the database.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum AlarmChange {
+    /// Nothing.
+    #[default]
+    Unchanged,
+    /// There is none from now on.
+    Cleared,
+    /// It is set to this time, in milliseconds since the Unix epoch.
+    Set(i64),
+}
+
 /// One transaction of one cell.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EntryTx {
@@ -70,6 +84,8 @@ pub struct EntryTx {
     pub scope: CellScope,
     /// Under which ownership it was committed.
     pub epoch: Epoch,
+    /// What it does to the cell's alarm.
+    pub alarm: AlarmChange,
     /// The changed pages, as the bytes of an LTX file. Not decoded: the entry's checksum already covers it.
     pub ltx: Bytes,
 }
@@ -100,6 +116,9 @@ pub enum EntryError {
     /// An entry without transactions: the writer never makes one.
     #[error("the entry is empty")]
     Empty,
+    /// A change of the alarm that this celld does not know.
+    #[error("unknown kind of alarm change")]
+    Alarm,
     /// A name that no session or cell can have.
     #[error(transparent)]
     Name(#[from] InvalidId),
@@ -126,6 +145,7 @@ impl Kind {
 pub(crate) struct Outgoing<'a> {
     pub scope: &'a CellScope,
     pub epoch: Epoch,
+    pub alarm: AlarmChange,
     pub file: &'a File,
 }
 
@@ -135,12 +155,13 @@ pub(crate) fn encode_entry(session: &SessionId, number: EntryNo, transactions: &
     out.put_u32(transactions.len() as u32);
     let mut encoder = Encoder::new();
     let mut ltx = Vec::new();
-    for Outgoing { scope, epoch, file } in transactions {
+    for Outgoing { scope, epoch, alarm, file } in transactions {
         ltx.clear();
         encoder.encode(file, &mut ltx);
         put_text(&mut out, scope.class());
         put_text(&mut out, scope.id());
         out.put_u64(epoch.0);
+        put_alarm(&mut out, *alarm);
         out.put_u32(ltx.len() as u32);
         out.put_slice(&ltx);
     }
@@ -170,6 +191,17 @@ fn start(kind: u8, session: &SessionId, number: EntryNo) -> BytesMut {
 fn put_text(out: &mut BytesMut, text: &str) {
     out.put_u8(text.len() as u8);
     out.put_slice(text.as_bytes());
+}
+
+fn put_alarm(out: &mut BytesMut, alarm: AlarmChange) {
+    match alarm {
+        AlarmChange::Unchanged => out.put_u8(0),
+        AlarmChange::Cleared => out.put_u8(1),
+        AlarmChange::Set(time) => {
+            out.put_u8(2);
+            out.put_i64(time);
+        }
+    }
 }
 
 fn finish(mut out: BytesMut) -> Bytes {
@@ -202,8 +234,9 @@ impl LogObject {
                     let (class, id) = (rest.text()?, rest.text()?);
                     let scope = CellScope::new(class, id)?;
                     let epoch = Epoch(rest.u64()?);
+                    let alarm = rest.alarm()?;
                     let len = rest.u32()? as usize;
-                    transactions.push(EntryTx { scope, epoch, ltx: rest.take(len)? });
+                    transactions.push(EntryTx { scope, epoch, alarm, ltx: rest.take(len)? });
                 }
                 if transactions.is_empty() {
                     return Err(EntryError::Empty);
@@ -246,6 +279,15 @@ impl Fields {
         self.0.try_get_u64().map_err(|_| EntryError::Length)
     }
 
+    fn alarm(&mut self) -> Result<AlarmChange, EntryError> {
+        match self.0.try_get_u8().map_err(|_| EntryError::Length)? {
+            0 => Ok(AlarmChange::Unchanged),
+            1 => Ok(AlarmChange::Cleared),
+            2 => Ok(AlarmChange::Set(self.0.try_get_i64().map_err(|_| EntryError::Length)?)),
+            _ => Err(EntryError::Alarm),
+        }
+    }
+
     fn text(&mut self) -> Result<String, EntryError> {
         let len = self.0.try_get_u8().map_err(|_| EntryError::Length)?;
         let bytes = self.take(len.into())?;
@@ -265,10 +307,18 @@ mod tests {
             .unwrap()
     }
 
+    fn alarm() -> impl Strategy<Value = AlarmChange> {
+        prop_oneof![
+            Just(AlarmChange::Unchanged),
+            Just(AlarmChange::Cleared),
+            any::<i64>().prop_map(AlarmChange::Set)
+        ]
+    }
+
     fn object() -> impl Strategy<Value = (Bytes, LogObject)> {
         let scope = ("[A-Za-z$_]{1,20}", "[a-f0-9]{1,64}")
             .prop_filter_map("not a scope", |(class, id)| CellScope::new(class, id).ok());
-        let tx = (scope, any::<u64>(), 2..99u64, any::<u8>());
+        let tx = (scope, any::<u64>(), 2..99u64, any::<u8>(), alarm());
         let session = "[a-z0-9.]{3,40}".prop_filter_map("not a session", |text| SessionId::new(&text).ok());
         (session.clone(), any::<u64>(), prop::collection::vec(tx, 0..6), session).prop_map(
             |(session, number, txs, by)| {
@@ -281,7 +331,7 @@ mod tests {
                 let out: Vec<Outgoing<'_>> = txs
                     .iter()
                     .zip(&files)
-                    .map(|(tx, file)| Outgoing { scope: &tx.0, epoch: Epoch(tx.1), file })
+                    .map(|(tx, file)| Outgoing { scope: &tx.0, epoch: Epoch(tx.1), alarm: tx.4, file })
                     .collect();
                 let bytes = encode_entry(&session, number, &out);
                 let transactions = out
@@ -289,6 +339,7 @@ mod tests {
                     .map(|tx| EntryTx {
                         scope: tx.scope.clone(),
                         epoch: tx.epoch,
+                        alarm: tx.alarm,
                         ltx: celld_ltx::encode(tx.file).into(),
                     })
                     .collect();

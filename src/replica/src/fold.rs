@@ -23,6 +23,7 @@ use crate::json::RecordError;
 use crate::keys::{self, HistoryName, Level};
 use crate::log::{LogError, Shared};
 use crate::record::{self, Raised, patiently};
+use crate::wakes::Wakes;
 
 /// Calls to the store at once.
 pub(crate) const PARALLEL: usize = 16;
@@ -103,6 +104,7 @@ pub(crate) struct Folder {
     undeleted: Vec<EntryNo>,
     tallies: HashMap<(CellScope, Epoch), Tally>,
     compactions: JoinSet<()>,
+    wakes: Wakes,
 }
 
 impl Folder {
@@ -116,6 +118,7 @@ impl Folder {
             undeleted: Vec::new(),
             tallies: HashMap::new(),
             compactions: JoinSet::new(),
+            wakes: Wakes::default(),
         }
     }
 
@@ -194,12 +197,13 @@ impl Folder {
             .collect();
         let Some(last) = batch.last().map(|(number, _)| *number) else { return Ok(()) };
         let count = batch.len();
-        let entries = stream::iter(batch)
+        let entries: Vec<Entry> = stream::iter(batch)
             .map(|(number, kept)| load(&shared.bucket, &shared.session, number, kept).boxed())
             .buffered(PARALLEL)
             .try_collect()
             .await?;
 
+        self.wakes.follow(&shared.bucket, &entries).await?;
         let written = write_history(&shared.bucket, entries).await?;
         #[cfg(test)]
         if shared.options.broken == crate::proof::Broken::DeleteBeforeMark {

@@ -69,6 +69,24 @@ pub(crate) fn node(node: &NodeId) -> String {
     format!("nodes/{node}.json")
 }
 
+/// Where the alarms lie, in the order of their times.
+pub(crate) const WAKES: &str = "wakes";
+
+/// Negative times do not occur: an alarm is set to a time after 1970.
+pub(crate) fn wake(due_ms: i64, scope: &CellScope, epoch: Epoch) -> String {
+    format!("{WAKES}/{:016x}/{}/{}/{:016x}", due_ms.max(0), scope.class(), scope.id(), epoch.0)
+}
+
+/// Due time, cell and epoch of a wake entry from its key; `None` for a key that celld does not write.
+pub(crate) fn parse_wake(key: &str) -> Option<(i64, CellScope, Epoch)> {
+    let rest = key.strip_prefix(WAKES)?.strip_prefix('/')?;
+    let mut parts = rest.split('/');
+    let (due, class, id, epoch) = (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
+    let scope = CellScope::new(class, id).ok()?;
+    let due = i64::try_from(parse_hex(due)?).ok()?;
+    parts.next().is_none().then_some((due, scope, Epoch(parse_hex(epoch)?)))
+}
+
 pub(crate) fn history_dir(scope: &CellScope) -> String {
     format!("cells/{}/{}/ltx", scope.class(), scope.id())
 }
@@ -109,6 +127,10 @@ mod tests {
         assert_eq!(key, "cells/Room/abc/ltx/e0000000000000003/L1/000000000000000a-0000000000000fff.ltx");
         assert_eq!(parse_history(&scope, &key), Some(name));
         assert_eq!(parse_history(&scope, "cells/Room/abc/ltx/e3/L1/a-f.ltx"), None);
+
+        let key = wake(1_700_000_000_000, &scope, Epoch(7));
+        assert_eq!(parse_wake(&key), Some((1_700_000_000_000, scope.clone(), Epoch(7))));
+        assert_eq!(parse_wake(&format!("{key}/more")), None);
 
         let id = SessionId::new("n.1").unwrap();
         assert_eq!(parse_log(&id, &log(&id, EntryNo(77))), Some(EntryNo(77)));

@@ -33,10 +33,11 @@ mod restore;
 #[cfg(test)]
 mod rules;
 mod seal;
+mod wakes;
 mod writer;
 
 pub use compact::{CompactionError, compact_cell, write_snapshot};
-pub use entry::{Entry, EntryError, EntryNo, EntryTx, LogObject, Seal};
+pub use entry::{AlarmChange, Entry, EntryError, EntryNo, EntryTx, LogObject, Seal};
 pub use fold::FoldError;
 pub use history::{HistoryObject, PlanError, list_history};
 pub use json::{RecordError, Versioned};
@@ -47,3 +48,4 @@ pub use owner::{Claim, OwnerRecord, claim, read_owner, renounce};
 pub use record::{Phase, SessionRecord};
 pub use restore::{MAX_PAGES, RestoreError, Restored, restore};
 pub use seal::{SealError, SealedTail, seal_session};
+pub use wakes::{Wake, due_wakes, remove_wake};

@@ -15,6 +15,7 @@ use parking_lot::Mutex;
 use tokio::sync::{Notify, mpsc, watch};
 use tokio::task::JoinHandle;
 
+use crate::entry::AlarmChange;
 use crate::fold::{FoldError, Folder, Request};
 use crate::json::RecordError;
 use crate::seal::{SealError, seal_session};
@@ -45,6 +46,8 @@ pub struct CellTx {
     pub pages: Vec<Page>,
     /// When it was committed, in milliseconds since the Unix epoch.
     pub timestamp_ms: i64,
+    /// What it does to the cell's alarm.
+    pub alarm: AlarmChange,
 }
 
 impl CellTx {

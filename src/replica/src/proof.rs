@@ -12,7 +12,7 @@ use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use tokio::time::{sleep, timeout};
 
-use crate::entry::EntryNo;
+use crate::entry::{AlarmChange, EntryNo};
 use crate::log::{CellTx, LogOptions, SessionLog};
 use crate::publish::{Patience, publish};
 use crate::{FoldError, Restored, SealError, keys, restore, seal_session};
@@ -55,7 +55,15 @@ pub(crate) fn transaction(cell: usize, txid: u64) -> CellTx {
     if commit > 1 {
         pages.push(page(commit));
     }
-    CellTx { scope: scope(cell), epoch: Epoch(1), txid: Txid(txid), commit, pages, timestamp_ms: txid as i64 }
+    CellTx {
+        scope: scope(cell),
+        epoch: Epoch(1),
+        txid: Txid(txid),
+        commit,
+        pages,
+        timestamp_ms: txid as i64,
+        alarm: AlarmChange::Unchanged,
+    }
 }
 
 /// The database of `cell` after transaction `txid`.

@@ -23,6 +23,7 @@ use crate::fold::{FoldError, PARALLEL, load, write_history};
 use crate::json::RecordError;
 use crate::keys;
 use crate::record::{self, Phase, SessionRecord, Step, backoff, patiently};
+use crate::wakes::Wakes;
 
 /// Places whose objects are listed at once.
 const LISTING: usize = 1000;
@@ -218,6 +219,7 @@ async fn fold_tail(
     seal: EntryNo,
 ) -> Result<bool, SealError> {
     let mut next = mark.next();
+    let mut wakes = Wakes::default();
     while next < seal {
         // Loaded in small groups, so that few large entries fill a batch as well as many small ones.
         let mut entries = Vec::new();
@@ -243,6 +245,7 @@ async fn fold_tail(
             bytes += loaded.iter().flat_map(|e| &e.transactions).map(|tx| tx.ltx.len() as u64).sum::<u64>();
             entries.extend(loaded);
         }
+        wakes.follow(bucket, &entries).await?;
         write_history(bucket, entries).await?;
     }
     Ok(true)

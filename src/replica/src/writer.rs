@@ -199,13 +199,15 @@ async fn write(shared: &Arc<Shared>, number: EntryNo, batch: Vec<CellTx>) -> Res
 fn encode(session: &celld_ids::SessionId, number: EntryNo, batch: Vec<CellTx>) -> Result<Bytes, LogError> {
     let mut files = Vec::with_capacity(batch.len());
     for tx in batch {
-        let CellTx { scope, epoch, txid, commit, pages, timestamp_ms } = tx;
+        let CellTx { scope, epoch, txid, commit, pages, timestamp_ms, alarm } = tx;
         match File::transaction(txid, commit, pages, timestamp_ms) {
-            Ok(file) => files.push((scope, epoch, file)),
+            Ok(file) => files.push((scope, epoch, alarm, file)),
             Err(problem) => return Err(LogError::Malformed { scope, txid, problem }),
         }
     }
-    let outgoing: Vec<Outgoing<'_>> =
-        files.iter().map(|(scope, epoch, file)| Outgoing { scope, epoch: *epoch, file }).collect();
+    let outgoing: Vec<Outgoing<'_>> = files
+        .iter()
+        .map(|(scope, epoch, alarm, file)| Outgoing { scope, epoch: *epoch, alarm: *alarm, file })
+        .collect();
     Ok(encode_entry(session, number, &outgoing))
 }

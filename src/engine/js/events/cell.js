@@ -60,8 +60,15 @@ class Cell {
     this.sockets = new Set();
     /** The objects of parked sockets that the instance has seen. */
     this.parked = null;
+    /** The alarm handler runs, and has not said when the next alarm is. */
+    this.firing = false;
     /** What sockets send while the output gate is closed, oldest first; null while it is open. */
     this.outbox = null;
+  }
+
+  /** Also while the constructor runs, which may set an alarm. */
+  hasAlarmHandler() {
+    return typeof classes.get(this.className)?.prototype?.alarm === "function";
   }
 }
 
@@ -195,6 +202,7 @@ async function start(cell, key) {
 /** Takes the cell out of this isolate and fails whatever it was doing or about to do. */
 function drop(cell, key, error) {
   cell.phase = GONE;
+  cell.firing = false;
   if (cells.get(key) === cell) cells.delete(key);
   const queue = cell.queue;
   cell.queue = [];

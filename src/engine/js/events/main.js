@@ -8,6 +8,7 @@ import {
   op_respond_value,
 } from "ext:core/ops";
 import "ext:celld_events/tick.js";
+import { deliverAlarm } from "ext:celld_events/alarms.js";
 import { cellFor, cells, deliverNext, evict, install as installCells, resetCell } from "ext:celld_events/cell.js";
 import { currentEvent, Event, leaveEvent, runInEvent } from "ext:celld_events/context.js";
 import { makeId } from "ext:celld_events/durable_id.js";
@@ -235,4 +236,15 @@ function liveEvents() {
   return live;
 }
 
-internals.celldEvents = { deliverFetch, deliverNext, deliverRpc, deliverSocket, dispatchFetch, evict, install, liveEvents, terminated };
+internals.celldEvents = {
+  deliverAlarm,
+  deliverFetch,
+  deliverNext,
+  deliverRpc,
+  deliverSocket,
+  dispatchFetch,
+  evict,
+  install,
+  liveEvents,
+  terminated,
+};

@@ -1,6 +1,7 @@
 // `ctx` of a Durable Object.
 
 import { op_cell_gate, op_report_uncaught } from "ext:core/ops";
+import { alarmHooks } from "ext:celld_events/alarms.js";
 import { begin, blockConcurrencyWhile, end, exclusively, GONE, resetCell } from "ext:celld_events/cell.js";
 import { parkedSockets } from "ext:celld_events/sockets.js";
 import { createStorage } from "ext:celld_storage/storage.js";
@@ -9,9 +10,7 @@ function storageHooks(cell) {
   return {
     durable: () => op_cell_gate(cell.handle),
     exclusively: (run) => exclusively(cell, run),
-    checkAlarmHandler() {
-      throw new Error("Alarms are not available in this release of celld.");
-    },
+    ...alarmHooks(cell),
   };
 }
 

@@ -58,7 +58,9 @@ class DurableObjectStorage {
   }
 
   async deleteAll(options = undefined) {
-    op_storage_delete_all(this.#cell, options?.deleteAlarm === true);
+    const withAlarm = options?.deleteAlarm === true;
+    op_storage_delete_all(this.#cell, withAlarm);
+    if (withAlarm) this.#hooks.alarmReplaced();
   }
 
   /** Runs an asynchronous closure whose writes are kept together or not at all; no other event is delivered meanwhile. */
@@ -78,6 +80,7 @@ class DurableObjectStorage {
   }
 
   async getAlarm() {
+    if (this.#hooks.isAlarmFiring()) return null;
     const time = op_storage_get_alarm(this.#cell);
     return time < 0 ? null : time;
   }
@@ -86,10 +89,12 @@ class DurableObjectStorage {
     const ms = toAlarmTime(time, OWNER);
     this.#hooks.checkAlarmHandler();
     op_storage_set_alarm(this.#cell, ms);
+    this.#hooks.alarmReplaced();
   }
 
   async deleteAlarm() {
     op_storage_set_alarm(this.#cell, -1);
+    this.#hooks.alarmReplaced();
   }
 
   /** Settles when everything written so far is durable. */
@@ -134,6 +139,8 @@ ObjectDefineProperty(DurableObjectStorage.prototype, SymbolToStringTag, {
 const NO_HOOKS = {
   durable: async () => {},
   exclusively: (run) => run(),
+  isAlarmFiring: () => false,
+  alarmReplaced() {},
   checkAlarmHandler() {},
 };
 
@@ -141,7 +148,8 @@ const NO_HOOKS = {
  * The storage of a cell. `hooks` is what storage needs of the cell's instance:
  * `durable()` resolves when everything the cell has written is durable and rejects when it never will be;
  * `exclusively(run)` runs an asynchronous function while no event is delivered, and settles as it does;
- * `checkAlarmHandler()` throws if the class has no `alarm` method.
+ * `checkAlarmHandler()` throws if the class has no `alarm` method; `isAlarmFiring()` is true while that method runs and has not
+ * set or deleted the alarm, which `alarmReplaced()` notes.
  */
 const createStorage = (cell, hooks = NO_HOOKS) => new DurableObjectStorage(INTERNAL, cell, hooks);
 

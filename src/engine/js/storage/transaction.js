@@ -61,7 +61,9 @@ class DurableObjectTransaction {
   }
 
   async getAlarm() {
-    const time = op_storage_get_alarm(this.#usable("getAlarm"));
+    const cell = this.#usable("getAlarm");
+    if (this.#hooks.isAlarmFiring()) return null;
+    const time = op_storage_get_alarm(cell);
     return time < 0 ? null : time;
   }
 
@@ -69,10 +71,12 @@ class DurableObjectTransaction {
     const ms = toAlarmTime(time, OWNER);
     this.#hooks.checkAlarmHandler();
     op_storage_set_alarm(this.#usable("setAlarm"), ms);
+    this.#hooks.alarmReplaced();
   }
 
   async deleteAlarm() {
     op_storage_set_alarm(this.#usable("deleteAlarm"), -1);
+    this.#hooks.alarmReplaced();
   }
 
   #usable(operation) {

@@ -38,6 +38,12 @@ pub enum CallTarget {
         /// Where the response goes.
         reply: oneshot::Sender<FetchReply>,
     },
+    /// Nothing: the cell is brought here, so that its alarm fires when it is due. Resolves to the time of the alarm, in
+    /// milliseconds since the Unix epoch, once that is durable.
+    Wake {
+        /// Where the time goes.
+        reply: oneshot::Sender<Result<Option<i64>, ErrorDescription>>,
+    },
     /// An RPC method.
     Rpc {
         /// Method name.
@@ -55,6 +61,7 @@ impl CallTarget {
         match self {
             CallTarget::Fetch { reply, .. } => drop(reply.send(Err(error))),
             CallTarget::Rpc { reply, .. } => drop(reply.send(Err(error))),
+            CallTarget::Wake { reply } => drop(reply.send(Err(error))),
         }
     }
 }

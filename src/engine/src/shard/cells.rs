@@ -35,6 +35,19 @@ pub(crate) struct Resident {
     pub in_idle_queue: Cell<bool>,
     /// Its hibernatable sockets.
     pub sockets: ParkedSockets,
+    /// Its alarm, as the last commit left it.
+    pub alarm: Alarm,
+}
+
+/// The alarm of a resident.
+#[derive(Default)]
+pub(crate) struct Alarm {
+    /// When it is due, in milliseconds since the Unix epoch.
+    pub time: Cell<Option<i64>>,
+    /// Runs of the handler for this time that failed.
+    pub failures: Cell<u32>,
+    /// The handler was called and has not settled.
+    pub is_running: Cell<bool>,
 }
 
 /// Where a cell's database is.
@@ -62,6 +75,7 @@ impl Resident {
             idle_since: Cell::new(Instant::now()),
             in_idle_queue: Cell::new(false),
             sockets: ParkedSockets::default(),
+            alarm: Alarm::default(),
         }
     }
 
@@ -102,8 +116,11 @@ impl Residents {
         (resident, true)
     }
 
+    /// Forgets a cell, and its alarm with it: the next event brings it here anew.
     pub fn remove(&self, scope: &CellScope) {
-        self.cells.borrow_mut().remove(scope);
+        if let Some(resident) = self.cells.borrow_mut().remove(scope) {
+            resident.alarm.time.set(None);
+        }
     }
 
     pub fn len(&self) -> usize {

@@ -56,6 +56,17 @@ pub(crate) enum Reply {
     Rpc(oneshot::Sender<RpcReply>),
     /// Something that a parked socket said: resolves when the handler has been called.
     Socket(oneshot::Sender<()>),
+    /// An alarm: resolves when the handler has settled.
+    Alarm(oneshot::Sender<AlarmOutcome>),
+}
+
+/// How a run of an alarm handler ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum AlarmOutcome {
+    /// It returned, or there was nothing to run any more.
+    Done,
+    /// It threw, or its cell went away meanwhile.
+    Failed,
 }
 
 /// An event that has not been answered.
@@ -108,6 +119,7 @@ impl Reply {
             Reply::Fetch(to) => drop(to.send(Err(why))),
             Reply::Rpc(to) => drop(to.send(Err(why))),
             Reply::Socket(to) => drop(to),
+            Reply::Alarm(to) => drop(to.send(AlarmOutcome::Failed)),
         }
     }
 }
@@ -285,6 +297,17 @@ pub(crate) fn op_socket_event_begun(state: &mut OpState, #[smi] id: u32, begun: 
     {
         // The reader waits as long as the shard runs.
         let _ = to.send(());
+    }
+}
+
+/// The handler of an alarm has settled.
+#[op2(fast)]
+pub(crate) fn op_alarm_settled(state: &mut OpState, #[smi] id: u32, is_done: bool) {
+    let event = isolate(state).events.borrow_mut().take(id);
+    if let Some(Event { reply: Reply::Alarm(to), .. }) = event {
+        let outcome = if is_done { AlarmOutcome::Done } else { AlarmOutcome::Failed };
+        // The task that waits ends with the shard.
+        let _ = to.send(outcome);
     }
 }
 

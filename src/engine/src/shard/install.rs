@@ -13,6 +13,7 @@ use crate::platform::isolate::Isolate;
 pub(super) struct Hooks {
     pub dispatch_fetch: v8::Global<v8::Function>,
     pub deliver_next: v8::Global<v8::Function>,
+    pub deliver_alarm: v8::Global<v8::Function>,
     pub deliver_fetch: v8::Global<v8::Function>,
     pub deliver_rpc: v8::Global<v8::Function>,
     pub deliver_socket: v8::Global<v8::Function>,
@@ -121,6 +122,7 @@ pub(super) fn install(
     let made = Hooks {
         dispatch_fetch: hook("dispatchFetch")?,
         deliver_next: hook("deliverNext")?,
+        deliver_alarm: hook("deliverAlarm")?,
         deliver_fetch: hook("deliverFetch")?,
         deliver_rpc: hook("deliverRpc")?,
         deliver_socket: hook("deliverSocket")?,

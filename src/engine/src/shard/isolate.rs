@@ -19,7 +19,7 @@ use super::events::{ErrorDescription, Events};
 use super::install::{Hooks, install};
 use super::values::{boolean, call, integer, optional, text};
 use crate::deployment::Deployment;
-use crate::host::{ActivateError, ConsoleLevel, ConsoleLine};
+use crate::host::{ActivateError, AlarmChange, ConsoleLevel, ConsoleLine};
 use crate::platform::console::ConsoleSink;
 use crate::platform::errors::UserError;
 use crate::platform::isolate::{HeapGuard, Isolate, IsolateError, IsolateOptions};
@@ -340,6 +340,20 @@ impl ScriptIsolate {
         });
     }
 
+    /// The alarm of a cell is due; `id` is the number of the run in the event table.
+    pub fn deliver_alarm(&self, id: u32, scope: &celld_ids::CellScope, time: i64, failures: u32) {
+        self.turn(&self.hooks.deliver_alarm, |scope_| {
+            vec![
+                integer(scope_, id),
+                text(scope_, scope.class()),
+                text(scope_, scope.id()),
+                // Exact: times end in the year 2189.
+                v8::Number::new(scope_, time as f64).into(),
+                integer(scope_, failures),
+            ]
+        });
+    }
+
     /// Something that a parked socket of a cell said; `id` is its number in the event table.
     pub fn deliver_socket(&self, id: u32, resident: &Resident, socket: u32, said: Said) {
         let frame = match said {
@@ -449,9 +463,17 @@ fn commit(state: &IsolateState, runtime: &mut JsRuntime) {
     let table = op_state.borrow_mut::<CellTable>();
     while let Some(handle) = table.next_touched() {
         let Some(resident) = state.resident(handle) else { continue };
+        let alarm_changed = table.take_alarm_change(handle);
         let Some(db) = table.db_mut(handle) else { continue };
-        match commit_cell(state, &resident, db) {
-            Ok(()) => table.committed(handle),
+        match commit_cell(state, &resident, db, alarm_changed) {
+            Ok(Committed::All) => table.committed(handle),
+            // An asynchronous transaction goes on; its alarm counts when it ends.
+            Ok(Committed::Nothing) => {
+                table.committed(handle);
+                if alarm_changed {
+                    table.note_alarm_change(handle);
+                }
+            }
             Err(cause) => {
                 state.shard.host.console(ConsoleLine {
                     level: ConsoleLevel::Error,
@@ -491,13 +513,32 @@ fn discard_failed(isolate: &ScriptIsolate, runtime: &mut JsRuntime) {
     }
 }
 
-fn commit_cell(state: &IsolateState, resident: &Resident, db: &mut CellDb) -> Result<(), String> {
-    let Some(tx) = db.commit().map_err(|e| e.to_string())? else { return Ok(()) };
+enum Committed {
+    All,
+    Nothing,
+}
+
+fn commit_cell(
+    state: &IsolateState,
+    resident: &Rc<Resident>,
+    db: &mut CellDb,
+    alarm_changed: bool,
+) -> Result<Committed, String> {
+    let Some(tx) = db.commit().map_err(|e| e.to_string())? else { return Ok(Committed::Nothing) };
+    let alarm = if alarm_changed { Some(db.get_alarm().map_err(|e| e.to_string())?) } else { None };
+    let change = match alarm {
+        None => AlarmChange::Unchanged,
+        Some(None) => AlarmChange::Cleared,
+        Some(Some(time)) => AlarmChange::Set(time),
+    };
     let txid = Txid(resident.txid.get().0 + 1);
-    let position = state.shard.log.append(&resident.scope, resident.epoch.get(), txid, tx);
+    let position = state.shard.log.append(&resident.scope, resident.epoch.get(), txid, tx, change);
     resident.txid.set(txid);
     resident.position.set(position);
-    Ok(())
+    if let Some(time) = alarm {
+        state.shard.alarms.set(resident, time);
+    }
+    Ok(Committed::All)
 }
 
 /// `future`, each poll of which runs under the watchdog.

@@ -2,6 +2,7 @@
 //!
 //! Invariant: nothing of a shard is touched by another thread; work arrives through its command queue and its mailbox.
 
+mod alarms;
 pub mod body;
 pub mod calls;
 mod cells;
@@ -76,6 +77,7 @@ pub(crate) struct ShardState {
     pub log: Arc<dyn CommitLog>,
     pub router: Router,
     pub residents: Residents,
+    pub alarms: alarms::Alarms,
     /// Public requests that are being answered, seen by the acceptor.
     pub load: Arc<AtomicUsize>,
     /// Residents that another isolate waits for, or that must leave a retiring one.
@@ -103,15 +105,22 @@ impl ShardState {
                     resident.epoch.set(activation.epoch);
                     resident.txid.set(activation.txid);
                     let path = shard.image_path(&resident.scope);
-                    resident.set_place(
-                        match CellDb::new(activation.image, Some(path), shard.limits.clone()) {
-                            Ok(db) => Place::Parked(Box::new(db)),
-                            Err(error) => Place::Failed(ActivateError::Failed {
-                                scope: resident.scope.clone(),
-                                cause: error.to_string(),
-                            }),
-                        },
-                    );
+                    let opened = CellDb::new(activation.image, Some(path), shard.limits.clone());
+                    let opened = opened.and_then(|mut db| {
+                        let alarm = db.get_alarm()?;
+                        db.close_idle();
+                        Ok((db, alarm))
+                    });
+                    match opened {
+                        Ok((db, alarm)) => {
+                            shard.alarms.set(&resident, alarm);
+                            resident.set_place(Place::Parked(Box::new(db)));
+                        }
+                        Err(error) => resident.set_place(Place::Failed(ActivateError::Failed {
+                            scope: resident.scope.clone(),
+                            cause: error.to_string(),
+                        })),
+                    }
                 }
                 Err(error) => resident.set_place(Place::Failed(error)),
             }

@@ -95,6 +95,7 @@ impl Shard {
                 log,
                 router,
                 residents: Residents::default(),
+                alarms: Default::default(),
                 load,
                 wanted: RefCell::default(),
                 wanted_signal: tokio::sync::Notify::new(),
@@ -109,6 +110,7 @@ impl Shard {
             stopping: CancellationToken::new(),
         });
         tokio::task::spawn_local(shard.clone().keep_house());
+        tokio::task::spawn_local(shard.clone().fire_alarms());
         tokio::task::spawn_local(shard.clone().move_wanted());
         tokio::task::spawn_local(shard.clone().deliver_sockets(said));
         loop {
@@ -189,9 +191,31 @@ impl Shard {
         &self.connections
     }
 
+    pub fn is_stopping(&self) -> bool {
+        self.stopping.is_cancelled()
+    }
+
+    /// Brings a cell here and says, once it is durable, which alarm it has.
+    fn wake(
+        &self,
+        scope: celld_ids::CellScope,
+        reply: oneshot::Sender<Result<Option<i64>, ErrorDescription>>,
+    ) {
+        let state = self.state.clone();
+        tokio::task::spawn_local(async move {
+            let woken = wake(&state, &scope).await;
+            // Whoever asked may have stopped waiting; the alarm is armed all the same.
+            let _ = reply.send(woken);
+        });
+    }
+
     /// Runs a call from elsewhere in the isolate that serves.
     fn call(&self, call: Call) {
         let Call { scope, name, target } = call;
+        let target = match target {
+            CallTarget::Wake { reply } => return self.wake(scope, reply),
+            target => target,
+        };
         let Some(isolate) = self.serving() else {
             target.refuse(ErrorDescription::new("The node serves no deployment."));
             return;
@@ -216,6 +240,8 @@ impl Shard {
                     has_body,
                 );
             }
+            // Answered above.
+            CallTarget::Wake { .. } => {}
             CallTarget::Rpc { method, args, reply } => {
                 let event = Event { headers: Default::default(), body: None, reply: Reply::Rpc(reply) };
                 let id = isolate.state.events.borrow_mut().insert(event);
@@ -384,4 +410,31 @@ impl Shard {
             isolate.close();
         }
     }
+}
+
+async fn wake(state: &Rc<ShardState>, scope: &celld_ids::CellScope) -> Result<Option<i64>, ErrorDescription> {
+    let (resident, is_new) = state.residents.get_or_start(scope);
+    if is_new {
+        state.activate(&resident);
+    }
+    loop {
+        let changed = resident.changed.notified();
+        tokio::pin!(changed);
+        changed.as_mut().enable();
+        let failure = match &*resident.place.borrow() {
+            Place::Activating => None,
+            Place::Failed(error) => Some(error.to_string()),
+            Place::Parked(_) | Place::Hosted { .. } => break,
+        };
+        if let Some(failure) = failure {
+            // The next event tries again, as after a failed call.
+            state.residents.remove(scope);
+            return Err(ErrorDescription::new(failure));
+        }
+        changed.await;
+    }
+    let alarm = resident.alarm.time.get();
+    let durable = state.log.wait(resident.position.get()).await;
+    durable.map_err(|error| ErrorDescription::new(error.to_string()))?;
+    Ok(alarm)
 }

@@ -125,7 +125,7 @@ impl CellTable {
         })
     }
 
-    pub(super) fn note_alarm_change(&mut self, handle: u32) {
+    pub(crate) fn note_alarm_change(&mut self, handle: u32) {
         if let Some(slot) = self.slot_mut(handle) {
             slot.alarm_changed = true;
         }
