@@ -33,6 +33,7 @@ mod restore;
 #[cfg(test)]
 mod rules;
 mod seal;
+mod sums;
 mod wakes;
 mod writer;
 
@@ -48,4 +49,5 @@ pub use owner::{Claim, OwnerRecord, claim, read_owner, renounce};
 pub use record::{Phase, SessionRecord};
 pub use restore::{MAX_PAGES, RestoreError, Restored, restore};
 pub use seal::{SealError, SealedTail, seal_session};
+pub use sums::{MIN_OBJECT_BYTES, PageSums, SumsBuilder, SumsError, sums_key};
 pub use wakes::{Wake, due_wakes, remove_wake};
