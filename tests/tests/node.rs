@@ -93,3 +93,24 @@ fn a_running_node_adopts_what_is_deployed() {
     node.becomes("/", "two");
     assert!(node.stop().success());
 }
+
+#[test]
+fn diagnose_names_the_store_and_every_node() {
+    let Some(store) = store("diagnose") else { return };
+    let diagnose = || {
+        let output = with(&store, &["diagnose"]).output().expect("celld starts");
+        (String::from_utf8_lossy(&output.stdout).into_owned(), output.status.success())
+    };
+    let (report, is_sound) = diagnose();
+    assert!(is_sound && report.ends_with(": qualified\n"), "{report}");
+
+    deploy(&store, &Project::example("hello"));
+    let work = tempfile::tempdir().expect("a directory can be made");
+    let mut node = node(&store, &work);
+    let (report, is_sound) = diagnose();
+    assert!(is_sound && report.contains("node test: healthy at 127.0.0.1:"), "{report}");
+    node.signal(Signal::KILL);
+    node.ended();
+    let (report, is_sound) = diagnose();
+    assert!(!is_sound && report.contains("node test: live, but not reached at"), "{report}");
+}

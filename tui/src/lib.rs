@@ -15,6 +15,7 @@ use tokio::sync::mpsc;
 
 use fetch::fetch;
 use sample::Fleet;
+pub use sample::{LogState, NodeState};
 
 /// Finds the internal addresses (`host:port`) of the nodes to show. Called before each refresh, so that nodes may come and go.
 pub type Discover =
@@ -42,6 +43,11 @@ pub async fn run(options: TopOptions) -> io::Result<()> {
     shown
 }
 
+/// Asks the node at `address` (`host:port` of its internal listener) for its state; two seconds at most. The error is short.
+pub async fn node_state(address: &str) -> Result<NodeState, String> {
+    tokio::time::timeout(PATIENCE, fetch(address)).await.unwrap_or_else(|_| Err("no answer".to_owned()))
+}
+
 async fn show(terminal: &mut ratatui::DefaultTerminal, options: TopOptions) -> io::Result<()> {
     let mut keys = key_presses();
     let mut tick = tokio::time::interval(options.interval);
@@ -50,11 +56,9 @@ async fn show(terminal: &mut ratatui::DefaultTerminal, options: TopOptions) -> i
         tokio::select! {
             _ = tick.tick() => match (options.discover)().await {
                 Ok(addresses) => {
-                    let answers = addresses.iter().map(|address| tokio::time::timeout(PATIENCE, fetch(address)));
+                    let answers = addresses.iter().map(|address| node_state(address));
                     let answers = futures::future::join_all(answers).await;
-                    let samples = addresses.into_iter().zip(answers).map(|(address, answer)| {
-                        (address, answer.unwrap_or_else(|_| Err("no answer".to_owned())))
-                    });
+                    let samples = addresses.into_iter().zip(answers);
                     fleet.update(samples, std::time::Instant::now());
                 }
                 Err(error) => fleet.fail(error),

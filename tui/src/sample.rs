@@ -7,27 +7,45 @@ use serde::Deserialize;
 
 /// The part of `/state` that is shown.
 #[derive(Debug, Clone, Deserialize)]
-pub(crate) struct NodeState {
+pub struct NodeState {
+    /// The node's name.
     pub node: String,
+    /// Its present life.
+    pub session: String,
+    /// Of celld.
     pub version: String,
+    /// It takes requests.
     pub healthy: bool,
+    /// It is stopping.
     pub draining: bool,
+    /// What it serves.
     pub deployment: Option<String>,
+    /// Cells that still run a replaced deployment.
     pub moving_cells: u64,
+    /// Cells that it owns.
     pub owned_cells: u64,
+    /// Cells that have an instance.
     pub resident_cells: u64,
+    /// Public connections.
     pub connections: u64,
+    /// Events without an answer.
     pub events: u64,
+    /// Activations that wait for the bucket.
     pub restoring: u64,
+    /// Its session log.
     pub log: LogState,
 }
 
 /// The session log of a node.
 #[derive(Debug, Clone, Deserialize)]
-pub(crate) struct LogState {
+pub struct LogState {
+    /// Transactions handed to the log.
     pub appended: u64,
+    /// Transactions that are durable.
     pub durable: u64,
+    /// Bytes that wait for their proof.
     pub backlog_bytes: u64,
+    /// Why it stopped, if it did.
     pub failed: Option<String>,
 }
 

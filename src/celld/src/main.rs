@@ -6,6 +6,7 @@
 mod commands;
 mod console;
 mod logging;
+mod probe;
 mod settings;
 
 use std::process::ExitCode;

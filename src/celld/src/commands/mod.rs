@@ -4,6 +4,7 @@ mod cell;
 mod deploy;
 mod dev;
 mod dev_node;
+mod diagnose;
 mod init;
 mod node;
 mod settings_markdown;
@@ -30,6 +31,7 @@ pub(crate) fn command_line() -> Command {
             init::command(),
             cell::command(),
             top::command(),
+            diagnose::command(),
             dev_node::command(),
             settings_markdown::command(),
         ]);
@@ -45,6 +47,7 @@ pub(crate) fn run(matches: &ArgMatches) -> anyhow::Result<ExitCode> {
         Some((init::NAME, matches)) => init::run(matches),
         Some((cell::NAME, matches)) => cell::run(matches),
         Some((top::NAME, matches)) => top::run(matches),
+        Some((diagnose::NAME, matches)) => diagnose::run(matches),
         Some((dev_node::NAME, matches)) => dev_node::run(matches),
         Some((settings_markdown::NAME, _)) => settings_markdown::run(),
         Some((name, _)) => anyhow::bail!("the command {name} has no implementation"),
@@ -87,6 +90,7 @@ mod tests {
             &["celld", "deploy", ".", "--bucket", "s3://b", "--endpoint", "http://h", "--region", "auto"],
             &["celld", "cell", "list", "Room", "--json", "--limit", "5", "--after", "Room:1"],
             &["celld", "cell", "list", "--all"],
+            &["celld", "diagnose", "--peer", "a", "--peer", "b", "--bucket", "s3://b"],
         ] {
             assert!(command_line().try_get_matches_from(good).is_ok(), "{good:?}");
         }
@@ -98,6 +102,7 @@ mod tests {
             &["celld", "cell", "list", "--all", "--limit", "5"],
             &["celld", "cell", "list", "--limit", "0"],
             &["celld", "cell", "list", "--after", "Room"],
+            &["celld", "diagnose", "--peer", "not a name"],
             &["celld", "nonsense"],
         ] {
             assert!(command_line().try_get_matches_from(bad).is_err(), "{bad:?}");

@@ -3,14 +3,13 @@
 use std::process::ExitCode;
 
 use anyhow::Context;
-use celld_bucket::{Bucket, Probe};
 use celld_node::NodeError;
 use clap::ArgMatches;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use crate::settings::Settings;
-use crate::{console, logging};
+use crate::{console, logging, probe};
 
 /// The exit code of a node that stopped because it may no longer serve.
 const LEASE_LOST: u8 = 3;
@@ -25,7 +24,7 @@ pub(super) fn run(matches: &ArgMatches) -> anyhow::Result<ExitCode> {
         let stop = CancellationToken::new();
         stop_on_signals(stop.clone())?;
         let bucket = bucket_settings.open()?;
-        check(&bucket).await?;
+        probe::before_serving(&bucket).await?;
         let config = settings.node(bucket)?;
         let ready = |ready: celld_node::NodeReady| {
             let line =
@@ -44,17 +43,6 @@ pub(super) fn run(matches: &ArgMatches) -> anyhow::Result<ExitCode> {
             Err(error) => Err(error.into()),
         }
     })
-}
-
-/// A store that does not keep its promises loses data, so it is tried out before anything is served from it.
-async fn check(bucket: &Bucket) -> anyhow::Result<()> {
-    match bucket.probe().await {
-        Probe::Qualified => Ok(()),
-        Probe::CannotFence { what, detail } => {
-            anyhow::bail!("{bucket} is not fit for celld: the store does not {what} ({detail})")
-        }
-        Probe::Unreachable(error) => Err(error.into()),
-    }
 }
 
 /// SIGTERM and SIGINT start the graceful stop.
