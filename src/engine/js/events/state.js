@@ -1,6 +1,6 @@
 // `ctx` of a Durable Object.
 
-import { op_cell_gate, op_report_uncaught } from "ext:core/ops";
+import { op_cell_sync, op_report_uncaught } from "ext:core/ops";
 import { alarmHooks } from "ext:celld_events/alarms.js";
 import { begin, blockConcurrencyWhile, end, exclusively, GONE, resetCell } from "ext:celld_events/cell.js";
 import { parkedSockets } from "ext:celld_events/sockets.js";
@@ -8,7 +8,7 @@ import { createStorage } from "ext:celld_storage/storage.js";
 
 function storageHooks(cell) {
   return {
-    durable: () => op_cell_gate(cell.handle),
+    durable: () => op_cell_sync(cell.handle),
     exclusively: (run) => exclusively(cell, run),
     ...alarmHooks(cell),
   };

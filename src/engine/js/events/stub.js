@@ -3,8 +3,6 @@
 import { core } from "ext:core/mod.js";
 import {
   op_cell_fetch,
-  op_cell_gate,
-  op_cell_gate_open,
   op_cell_is_here,
   op_cell_rpc,
   op_cell_request_limit,
@@ -12,6 +10,7 @@ import {
 import { begin, cellFor, cells, cellKey, deliver, end, throughGate } from "ext:celld_events/cell.js";
 import { currentEvent } from "ext:celld_events/context.js";
 import { describeError, remoteError } from "ext:celld_events/errors.js";
+import { gateBody, outputGate } from "ext:celld_events/gate.js";
 import {
   assertResponse,
   bodyToRid,
@@ -26,6 +25,7 @@ import {
 import { classOf, idFromName, idFromString, isId, newUniqueId } from "ext:celld_events/durable_id.js";
 
 const { Request } = core.loadExtScript("ext:deno_fetch/23_request.js");
+const { getInnerResponse } = core.loadExtScript("ext:deno_fetch/23_response.js");
 
 /** The answer to a call that the cell has no room for: nothing has been started. */
 function overloaded() {
@@ -67,6 +67,7 @@ function fetchInCell(cell, makeRequest, resolve, reject) {
       fail(error);
       return;
     }
+    gateBody(cell, getInnerResponse(response)?.body);
     settle(resolve, response);
   };
   cell.inflight.add(fail);
@@ -87,17 +88,12 @@ function fetchInCell(cell, makeRequest, resolve, reject) {
   }, fail);
 }
 
-/** Waits until what the calling cell has written so far is durable: a call to the outside can reveal it. */
-function outputGate() {
-  const cell = currentEvent()?.cell;
-  if (!cell || cell.handle < 0 || op_cell_gate_open(cell.handle)) return null;
-  return op_cell_gate(cell.handle);
-}
-
 function fetchCell(className, id, name, request) {
   const gate = outputGate();
-  if (gate === null) return fetchCellNow(className, id, name, takeRequest(request));
   const taken = takeRequest(request);
+  const caller = currentEvent()?.cell;
+  if (caller) gateBody(caller, taken.body);
+  if (gate === null) return fetchCellNow(className, id, name, taken);
   return gate.then(() => fetchCellNow(className, id, name, taken));
 }
 
@@ -375,4 +371,4 @@ class DurableObjectNamespace {
   }
 }
 
-export { callInCell, DurableObjectNamespace, DurableObjectStub, fetchInCell, outputGate, serialize, setRpcBase };
+export { callInCell, DurableObjectNamespace, DurableObjectStub, fetchInCell, serialize, setRpcBase };

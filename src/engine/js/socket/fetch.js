@@ -9,7 +9,7 @@ import { makeEnds } from "ext:celld_socket/websocket.js";
 
 const { fetch: fetchHttp } = core.loadExtScript("ext:deno_fetch/26_fetch.js");
 const { Headers } = core.loadExtScript("ext:deno_fetch/20_headers.js");
-const { Request } = core.loadExtScript("ext:deno_fetch/23_request.js");
+const { Request, toInnerRequest } = core.loadExtScript("ext:deno_fetch/23_request.js");
 const { fromInnerResponse, newInnerResponse } = core.loadExtScript("ext:deno_fetch/23_response.js");
 
 /** Headers that the handshake sets itself. */
@@ -30,9 +30,27 @@ function asksForSocket(input, init) {
   return headers.get("upgrade")?.toLowerCase() === "websocket";
 }
 
+/** What a caller that may have unproven writes waits for, set by js/events: `gate()` is null or a promise. */
+let output = { gate: () => null, gateBody() {} };
+
+function setOutput(value) {
+  output = value;
+}
+
 function fetch(input, init = undefined) {
-  if (arguments.length > 0 && asksForSocket(input, init)) return fetchSocket(new Request(input, init));
-  return fetchHttp(...arguments);
+  const isForSocket = arguments.length > 0 && asksForSocket(input, init);
+  const hasBody = init?.body != null || (input instanceof Request && input.body !== null);
+  const gate = output.gate();
+  if (gate === null && !hasBody && !isForSocket) return fetchHttp(...arguments);
+  let request;
+  try {
+    request = new Request(...arguments);
+  } catch (error) {
+    return Promise.reject(error);
+  }
+  output.gateBody(toInnerRequest(request).body);
+  const send = isForSocket ? fetchSocket : fetchHttp;
+  return gate === null ? send(request) : gate.then(() => send(request));
 }
 
 /** Moves what the near side sends to the connection. */
@@ -88,4 +106,4 @@ function fetchSocket(request) {
   });
 }
 
-export { fetch };
+export { fetch, setOutput };

@@ -30,11 +30,11 @@ class SyncKvStorage {
   }
 
   put(key, value) {
-    op_storage_kv_put(this.#cell, toKey(key, "put", OWNER), value);
+    op_storage_kv_put(this.#cell, toKey(key, "put", OWNER), value, false);
   }
 
   delete(key) {
-    return op_storage_kv_delete(this.#cell, toKey(key, "delete", OWNER));
+    return op_storage_kv_delete(this.#cell, toKey(key, "delete", OWNER), false);
   }
 }
 

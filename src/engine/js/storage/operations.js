@@ -46,20 +46,20 @@ function list(cell, owner, options) {
 function put(cell, owner, keyOrEntries, value, options) {
   if (isEntries(keyOrEntries)) {
     checkOptions(value, "put", owner, 2, "PutOptions");
-    op_storage_kv_put_many(cell, keyOrEntries);
+    op_storage_kv_put_many(cell, keyOrEntries, value?.allowUnconfirmed === true);
     return;
   }
   if (keyOrEntries === undefined) throw wrongType("put", owner, 1, "string or object");
   const key = toKey(keyOrEntries, "put", owner);
   if (value === undefined) throw new TypeError("put() called with undefined value.");
   checkOptions(options, "put", owner, 3, "PutOptions");
-  op_storage_kv_put(cell, key, value);
+  op_storage_kv_put(cell, key, value, options?.allowUnconfirmed === true);
 }
 
 function remove(cell, owner, key, options) {
   checkOptions(options, "delete", owner, 2, "PutOptions");
-  if (ArrayIsArray(key)) return op_storage_kv_delete_many(cell, toKeys(key));
-  return op_storage_kv_delete(cell, toKey(key, "delete", owner, "string or Array"));
+  if (ArrayIsArray(key)) return op_storage_kv_delete_many(cell, toKeys(key), options?.allowUnconfirmed === true);
+  return op_storage_kv_delete(cell, toKey(key, "delete", owner, "string or Array"), options?.allowUnconfirmed === true);
 }
 
 export { get, list, put, remove };

@@ -24,6 +24,8 @@ pub(crate) struct Resident {
     pub txid: Cell<Txid>,
     /// The log position of that transaction.
     pub position: Cell<Position>,
+    /// The log position that what the cell says waits for: that of the last transaction which must be confirmed.
+    pub gate: Cell<Position>,
     pub place: RefCell<Place>,
     /// Signals every change of `place` and every commit.
     pub changed: Notify,
@@ -69,6 +71,7 @@ impl Resident {
             epoch: Cell::new(Epoch::FIRST),
             txid: Cell::new(Txid(0)),
             position: Cell::new(Position(0)),
+            gate: Cell::new(Position(0)),
             place: RefCell::new(Place::Activating),
             changed: Notify::new(),
             active: Cell::new(false),

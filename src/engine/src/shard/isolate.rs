@@ -464,8 +464,9 @@ fn commit(state: &IsolateState, runtime: &mut JsRuntime) {
     while let Some(handle) = table.next_touched() {
         let Some(resident) = state.resident(handle) else { continue };
         let alarm_changed = table.take_alarm_change(handle);
+        let holds_output = table.holds_output(handle);
         let Some(db) = table.db_mut(handle) else { continue };
-        match commit_cell(state, &resident, db, alarm_changed) {
+        match commit_cell(state, &resident, db, alarm_changed, holds_output) {
             Ok(Committed::All) => table.committed(handle),
             // An asynchronous transaction goes on; its alarm counts when it ends.
             Ok(Committed::Nothing) => {
@@ -523,6 +524,7 @@ fn commit_cell(
     resident: &Rc<Resident>,
     db: &mut CellDb,
     alarm_changed: bool,
+    holds_output: bool,
 ) -> Result<Committed, String> {
     let Some(tx) = db.commit().map_err(|e| e.to_string())? else { return Ok(Committed::Nothing) };
     let alarm = if alarm_changed { Some(db.get_alarm().map_err(|e| e.to_string())?) } else { None };
@@ -535,6 +537,9 @@ fn commit_cell(
     let position = state.shard.log.append(&resident.scope, resident.epoch.get(), txid, tx, change);
     resident.txid.set(txid);
     resident.position.set(position);
+    if holds_output {
+        resident.gate.set(position);
+    }
     if let Some(time) = alarm {
         state.shard.alarms.set(resident, time);
     }

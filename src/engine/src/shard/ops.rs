@@ -120,8 +120,8 @@ pub(crate) fn op_cell_reset(state: &mut OpState, #[smi] handle: u32) {
 }
 
 fn gate_open(state: &OpState, resident: &Resident, handle: u32) -> bool {
-    !state.borrow::<CellTable>().is_touched(handle)
-        && resident.position.get() <= state.borrow::<Rc<IsolateState>>().shard.log.durable()
+    !state.borrow::<CellTable>().holds_output(handle)
+        && resident.gate.get() <= state.borrow::<Rc<IsolateState>>().shard.log.durable()
 }
 
 /// `true` when everything the cell has written is durable.
@@ -131,29 +131,45 @@ pub(crate) fn op_cell_gate_open(state: &OpState, #[smi] handle: u32) -> bool {
     resident.is_none_or(|resident| gate_open(state, &resident, handle))
 }
 
-/// Resolves when everything that the cell has written up to now is durable; rejects when it never will be.
+/// Resolves when everything that the cell has written up to now and that must be confirmed is durable; rejects when it never
+/// will be.
 #[op2]
 pub(crate) async fn op_cell_gate(state: Rc<RefCell<OpState>>, #[smi] handle: u32) -> Result<(), JsErrorBox> {
+    wait_durable(state, handle, CellTable::holds_output, |resident| resident.gate.get()).await
+}
+
+/// As [`op_cell_gate`], for everything the cell has written.
+#[op2]
+pub(crate) async fn op_cell_sync(state: Rc<RefCell<OpState>>, #[smi] handle: u32) -> Result<(), JsErrorBox> {
+    wait_durable(state, handle, CellTable::is_touched, |resident| resident.position.get()).await
+}
+
+async fn wait_durable(
+    state: Rc<RefCell<OpState>>,
+    handle: u32,
+    is_uncommitted: fn(&CellTable, u32) -> bool,
+    position: fn(&Resident) -> crate::host::Position,
+) -> Result<(), JsErrorBox> {
     let isolate = isolate(&state);
     let Some(resident) = isolate.resident(handle) else { return Ok(()) };
     loop {
         let committed = resident.changed.notified();
         tokio::pin!(committed);
         committed.as_mut().enable();
-        let (touched, failure) = {
+        let (uncommitted, failure) = {
             let state = state.borrow();
             let table = state.borrow::<CellTable>();
-            (table.is_touched(handle), table.failure(handle))
+            (is_uncommitted(table, handle), table.failure(handle))
         };
         if let Some(failure) = failure {
             return Err(JsErrorBox::generic(failure));
         }
-        if !touched {
+        if !uncommitted {
             break;
         }
         committed.await;
     }
-    isolate.shard.log.wait(resident.position.get()).await.map_err(unproven)
+    isolate.shard.log.wait(position(&resident)).await.map_err(unproven)
 }
 
 /// How many `fetch` events may be in one cell at a time (`CELLD_MAX_CELL_REQUESTS`).

@@ -60,7 +60,7 @@ pub(super) fn op_storage_kv_get<'s, 'i>(
 ) -> Result<v8::Local<'s, v8::Value>, JsErrorBox> {
     check_key(key)?;
     let table = state.borrow_mut::<CellTable>();
-    table.with(cell, |db| {
+    table.read(cell, |db| {
         db.kv_get(key, |bytes| match bytes {
             Some(bytes) => deserialize(scope, bytes),
             None => Ok(v8::undefined(scope).into()),
@@ -84,7 +84,7 @@ pub(super) fn op_storage_kv_get_many<'s, 'i>(
     let table = state.borrow_mut::<CellTable>();
     let mut found = Vec::with_capacity(keys.len() * 2);
     for key in &keys {
-        let value = table.with(cell, |db| {
+        let value = table.read(cell, |db| {
             db.kv_get(key, |bytes| bytes.map(|bytes| deserialize(scope, bytes)).transpose())
         })??;
         if let Some(value) = value {
@@ -103,11 +103,15 @@ pub(super) fn op_storage_kv_put<'s, 'i>(
     #[smi] cell: u32,
     #[string] key: &str,
     value: v8::Local<'s, v8::Value>,
+    unconfirmed: bool,
 ) -> Result<(), JsErrorBox> {
     check_key(key)?;
     let Serialized::Bytes(bytes) = serialize(scope, value)? else { return Ok(()) };
     check_value(&bytes)?;
-    state.borrow_mut().borrow_mut::<CellTable>().with(cell, |db| db.kv_put(key, &bytes))
+    let mut state = state.borrow_mut();
+    let table = state.borrow_mut::<CellTable>();
+    table.allow_unconfirmed(cell, unconfirmed);
+    table.with(cell, |db| db.kv_put(key, &bytes))
 }
 
 /// Stores all own enumerable properties of `entries` whose value is not undefined. Nothing is stored when one of them
@@ -118,6 +122,7 @@ pub(super) fn op_storage_kv_put_many<'s, 'i>(
     state: Rc<RefCell<OpState>>,
     #[smi] cell: u32,
     entries: v8::Local<'s, v8::Object>,
+    unconfirmed: bool,
 ) -> Result<(), JsErrorBox> {
     let names = entries.get_own_property_names(scope, v8::GetPropertyNamesArgs::default());
     // None when a proxy's trap threw; its exception is pending.
@@ -139,7 +144,10 @@ pub(super) fn op_storage_kv_put_many<'s, 'i>(
     if serialized.is_empty() {
         return Ok(());
     }
-    state.borrow_mut().borrow_mut::<CellTable>().with(cell, |db| {
+    let mut state = state.borrow_mut();
+    let table = state.borrow_mut::<CellTable>();
+    table.allow_unconfirmed(cell, unconfirmed);
+    table.with(cell, |db| {
         let savepoint = db.savepoint()?;
         let written = serialized.iter().try_for_each(|(key, bytes)| db.kv_put(key, bytes));
         match written {
@@ -158,9 +166,12 @@ pub(super) fn op_storage_kv_delete(
     state: &mut OpState,
     #[smi] cell: u32,
     #[string] key: &str,
+    unconfirmed: bool,
 ) -> Result<bool, JsErrorBox> {
     check_key(key)?;
-    state.borrow_mut::<CellTable>().with(cell, |db| db.kv_delete(key))
+    let table = state.borrow_mut::<CellTable>();
+    table.allow_unconfirmed(cell, unconfirmed);
+    table.with(cell, |db| db.kv_delete(key))
 }
 
 /// Removes `keys`; the number of those that existed.
@@ -212,7 +223,7 @@ pub(super) fn op_storage_kv_list<'s, 'i>(
     };
     let mut found = Vec::new();
     let mut failure = None;
-    state.borrow_mut::<CellTable>().with(cell, |db| {
+    state.borrow_mut::<CellTable>().read(cell, |db| {
         db.kv_list(&options, |key, bytes| {
             match string(scope, key).and_then(|key| Ok((key, deserialize(scope, bytes)?))) {
                 Ok((key, value)) => {

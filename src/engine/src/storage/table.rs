@@ -23,6 +23,10 @@ struct Slot {
     db: CellDb,
     /// It has writes that no transaction of the log contains yet.
     is_touched: bool,
+    /// Some of those writes hold back what the cell says until they are durable.
+    holds_output: bool,
+    /// The operation that runs next need not be confirmed.
+    allows_unconfirmed: bool,
     /// The alarm was written since [`CellTable::take_alarm_change`].
     alarm_changed: bool,
     /// Why its storage cannot be used any more.
@@ -32,7 +36,14 @@ struct Slot {
 impl CellTable {
     /// Takes a database in and returns its handle.
     pub fn insert(&mut self, db: CellDb) -> u32 {
-        self.slots.push(Some(Box::new(Slot { db, is_touched: false, alarm_changed: false, failure: None })));
+        self.slots.push(Some(Box::new(Slot {
+            db,
+            is_touched: false,
+            holds_output: false,
+            allows_unconfirmed: false,
+            alarm_changed: false,
+            failure: None,
+        })));
         (self.slots.len() - 1) as u32
     }
 
@@ -50,6 +61,18 @@ impl CellTable {
     /// count before it ends.
     pub fn is_touched(&self, handle: u32) -> bool {
         self.slot(handle).is_some_and(|slot| slot.is_touched)
+    }
+
+    /// True from a cell's first write that must be confirmed to the commit that contains it.
+    pub fn holds_output(&self, handle: u32) -> bool {
+        self.slot(handle).is_some_and(|slot| slot.holds_output)
+    }
+
+    /// Says whether what the next operation writes may leave the cell before it is durable.
+    pub(super) fn allow_unconfirmed(&mut self, handle: u32, unconfirmed: bool) {
+        if let Some(slot) = self.slot_mut(handle) {
+            slot.allows_unconfirmed = unconfirmed;
+        }
     }
 
     /// Why the cell's storage failed: it has to be reset.
@@ -82,6 +105,7 @@ impl CellTable {
     pub fn committed(&mut self, handle: u32) {
         if let Some(slot) = self.slot_mut(handle) {
             slot.is_touched = false;
+            slot.holds_output = false;
         }
     }
 
@@ -89,6 +113,7 @@ impl CellTable {
     pub fn failed(&mut self, handle: u32, cause: &str) {
         if let Some(slot) = self.slot_mut(handle) {
             slot.is_touched = false;
+            slot.holds_output = false;
             slot.failure.get_or_insert_with(|| cause.to_owned());
             self.failed.push(handle);
         }
@@ -97,6 +122,16 @@ impl CellTable {
     /// True once after the alarm was set or deleted. Its new time is in the database; look after the commit.
     pub fn take_alarm_change(&mut self, handle: u32) -> bool {
         self.slot_mut(handle).is_some_and(|slot| std::mem::take(&mut slot.alarm_changed))
+    }
+
+    /// As [`CellTable::with`], for an operation that only reads.
+    pub(super) fn read<R>(
+        &mut self,
+        handle: u32,
+        f: impl FnOnce(&mut CellDb) -> Result<R, StorageError>,
+    ) -> Result<R, JsErrorBox> {
+        self.allow_unconfirmed(handle, true);
+        self.with(handle, f)
     }
 
     /// Runs `f` on the cell's database, and notes what it means for the turn: a write to commit, or a failure.
@@ -111,10 +146,14 @@ impl CellTable {
         if let Some(failure) = &slot.failure {
             return Err(JsErrorBox::generic(failure.clone()));
         }
+        let must_confirm = !std::mem::take(&mut slot.allows_unconfirmed);
         let result = f(&mut slot.db);
-        if !slot.is_touched && slot.db.in_transaction() {
-            slot.is_touched = true;
-            self.touched.push_back(handle);
+        if slot.db.in_transaction() {
+            if !slot.is_touched {
+                slot.is_touched = true;
+                self.touched.push_back(handle);
+            }
+            slot.holds_output |= must_confirm;
         }
         result.map_err(|cause| {
             if cause.is_fatal() {

@@ -59,7 +59,7 @@ pub(super) fn op_storage_delete_all(
 #[op2(fast)]
 #[number]
 pub(super) fn op_storage_get_alarm(state: &mut OpState, #[smi] cell: u32) -> Result<i64, JsErrorBox> {
-    let alarm = state.borrow_mut::<CellTable>().with(cell, |db| db.get_alarm())?;
+    let alarm = state.borrow_mut::<CellTable>().read(cell, |db| db.get_alarm())?;
     Ok(alarm.unwrap_or(-1))
 }
 
