@@ -1,6 +1,7 @@
 //! The platform half of the engine, started from the embedded snapshot: small Workers in `workers/` that
 //! assert inside the isolate, and what only the embedder can see.
 
+mod gate;
 mod harness;
 
 use celld_engine::deployment::ModuleKind;
@@ -10,7 +11,7 @@ use celld_engine::platform::modules::{Modules, ModulesError};
 use celld_snapshot::SNAPSHOT;
 use deno_core::v8;
 
-use harness::{Bundle, Sink, on_engine_thread};
+use harness::{Bundle, Sink, block_on, on_engine_thread};
 
 const NODE: &[&str] = &["nodejs_compat"];
 
@@ -56,6 +57,11 @@ fn the_host_is_closed() {
 #[test]
 fn cloudflare_workers_has_its_exports() {
     passes("cloudflare_workers.js", include_str!("workers/cloudflare_workers.js"), &[]);
+}
+
+#[test]
+fn nothing_leaves_a_cell_before_it_is_durable() {
+    on_engine_thread(|| block_on(gate::nothing_leaves_before_it_is_durable()));
 }
 
 #[test]
