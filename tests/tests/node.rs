@@ -3,7 +3,7 @@
 
 use std::process::Command;
 
-use celld_tests::{Dev, Project, celld, post};
+use celld_tests::{Dev, Project, celld, eventually, post};
 use rustix::process::Signal;
 
 /// Settings for the store, or nothing when there is none.
@@ -113,4 +113,42 @@ fn diagnose_names_the_store_and_every_node() {
     node.ended();
     let (report, is_sound) = diagnose();
     assert!(!is_sound && report.contains("node test: live, but not reached at"), "{report}");
+}
+
+#[test]
+fn of_two_nodes_by_mistake_one_serves_a_cell_and_the_other_says_who_does() {
+    let Some(store) = store("mistake") else { return };
+    deploy(&store, &Project::example("counter"));
+    let start = |name: &str| {
+        let work = tempfile::tempdir().expect("a directory can be made");
+        let mut command = with(&store, &["--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0"]);
+        command.env("CELLD_WATCH", work.path()).env("CELLD_NODE", name).env("CELLD_TTL_MS", "1500");
+        let mut node = Dev::spawn(command);
+        node.address();
+        (node, work)
+    };
+    let increment = |node: &mut Dev, cell: &str| post(node.address(), &format!("/{cell}/increment"), "");
+    let ((mut a, _work_a), (mut b, _work_b)) = (start("a"), start("b"));
+
+    // Each cell belongs to the node that it was asked for first.
+    for n in 1..=3 {
+        assert_eq!(increment(&mut a, "x").expect("an answer").json()["value"], n);
+        assert_eq!(increment(&mut b, "y").expect("an answer").json()["value"], n);
+    }
+    assert_eq!(increment(&mut b, "x").expect("an answer").status, 500);
+    b.says("is served by node a");
+    assert_eq!(increment(&mut a, "y").expect("an answer").status, 500);
+    a.says("is served by node b");
+    assert_eq!(increment(&mut a, "x").expect("an answer").json()["value"], 4);
+
+    // Once its owner is gone for good, the other node takes a cell over, with everything that was acknowledged.
+    a.signal(Signal::KILL);
+    a.ended();
+    let taken = eventually("the takeover", || {
+        let answer = increment(&mut b, "x").expect("an answer");
+        (answer.status == 200).then(|| answer.json())
+    });
+    assert_eq!(taken["value"], 5);
+    assert_eq!(increment(&mut b, "y").expect("an answer").json()["value"], 4);
+    assert!(b.stop().success(), "{}", b.log());
 }
