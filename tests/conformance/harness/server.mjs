@@ -17,7 +17,8 @@ for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => process.exi
  */
 export async function startServer(command, args, { cwd, env, portOf }) {
   // A process group of its own: `celld dev` has a child, and both end together.
-  const child = spawn(command, args, { cwd, env: { ...process.env, ...env }, stdio: ["ignore", "pipe", "pipe", "pipe"], detached: true });
+  const { CELLD_BIN, ...inherited } = process.env;
+  const child = spawn(command, args, { cwd, env: { ...inherited, ...env }, stdio: ["ignore", "pipe", "pipe", "pipe"], detached: true });
   let output = "";
   let control = "";
   const stop = () =>

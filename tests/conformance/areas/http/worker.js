@@ -60,7 +60,7 @@ route("/expose", (request) => Response.json([...request.headers]));
 route("/broken", () => new Response(new ReadableStream({ start(controller) { controller.enqueue(new Uint8Array([65])); }, pull(controller) { controller.error(new Error("boom")); } })));
 let ended = [];
 route("/late", (request, env, ctx) => {
-  ctx.waitUntil(scheduler.wait(20).then(() => ended.push("late")));
+  ctx.waitUntil(scheduler.wait(300).then(() => ended.push("late")));
   return new Response("early");
 });
 route("/ended", () => Response.json(ended));

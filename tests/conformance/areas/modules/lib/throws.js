@@ -1,0 +1,1 @@
+throw new RangeError("at the top level");
