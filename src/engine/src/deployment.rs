@@ -97,4 +97,11 @@ pub enum BindingValue {
         /// The exported class.
         class: String,
     },
+    /// An entrypoint of the script itself.
+    Service {
+        /// The exported class, or `default`.
+        entrypoint: String,
+        /// `ctx.props` of the entrypoint.
+        props: serde_json::Value,
+    },
 }

@@ -134,6 +134,10 @@ fn to_engine(loaded: LoadedDeployment, vars: &BTreeMap<String, String>) -> Deplo
         name: binding.name,
         value: BindingValue::DurableObject { class: binding.class },
     }));
+    bindings.extend(manifest.services.into_iter().map(|binding| Binding {
+        name: binding.name,
+        value: BindingValue::Service { entrypoint: binding.entrypoint, props: binding.props },
+    }));
     Deployment {
         id: manifest.id,
         script: Arc::new(Script {

@@ -17,12 +17,12 @@ pub mod templates;
 pub use bundle::{Bundle, BundleError, BundleOptions, Esbuild, Module, ModuleKind, bundle, find_esbuild};
 pub use config::{
     Config, ConfigError, CustomBuild, Diagnostic, DurableObjectBinding, FILE_NAMES, Migration, Purpose, Rule,
-    RuleKind, Rules, locate,
+    RuleKind, Rules, ServiceBinding, locate,
 };
 pub use deploy::{
     CURRENT_KEY, DeployError, Deployed, LoadError, LoadedDeployment, Pointer, current, deploy, deploy_at,
     load, load_current,
 };
 pub use dotenv::{DotenvError, read_dotenv};
-pub use manifest::{DurableObject, Manifest, ManifestError, MigrationEntry, ModuleEntry, VERSION};
+pub use manifest::{DurableObject, Manifest, ManifestError, MigrationEntry, ModuleEntry, Service, VERSION};
 pub use project::Project;

@@ -36,6 +36,9 @@ pub struct Manifest {
     /// Durable Object namespaces in `env`.
     #[serde(default)]
     pub durable_objects: Vec<DurableObject>,
+    /// The entrypoints of the script that are in its `env`.
+    #[serde(default)]
+    pub services: Vec<Service>,
     /// Variables in `env`: a string is text, anything else a JSON variable.
     #[serde(default)]
     pub vars: IndexMap<String, serde_json::Value>,
@@ -66,6 +69,17 @@ pub struct DurableObject {
     pub name: String,
     /// The exported class.
     pub class: String,
+}
+
+/// A service binding to the script itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Service {
+    /// The property of `env`.
+    pub name: String,
+    /// The exported class, or `default`.
+    pub entrypoint: String,
+    /// `ctx.props` of the entrypoint.
+    pub props: serde_json::Value,
 }
 
 /// A step in the history of the classes.
@@ -125,6 +139,15 @@ impl Manifest {
                 .durable_objects
                 .iter()
                 .map(|binding| DurableObject { name: binding.name.clone(), class: binding.class.clone() })
+                .collect(),
+            services: config
+                .services
+                .iter()
+                .map(|binding| Service {
+                    name: binding.name.clone(),
+                    entrypoint: binding.entrypoint.clone(),
+                    props: binding.props.clone(),
+                })
                 .collect(),
             vars: config.vars.clone(),
             migrations: config

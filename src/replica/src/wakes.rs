@@ -127,7 +127,7 @@ mod tests {
 
     fn entry(changes: &[(&str, u64, AlarmChange)]) -> Entry {
         let transactions = changes.iter().map(|(id, epoch, alarm)| EntryTx {
-            scope: CellScope::new("Room", id).unwrap(),
+            scope: CellScope::new("Room", *id).unwrap(),
             epoch: Epoch(*epoch),
             alarm: *alarm,
             ltx: Bytes::new(),

@@ -22,7 +22,9 @@ function outputGate() {
 }
 
 /** The chunks of `stream`, each once everything that `cell` had written when it came is durable. */
-function gated(cell, stream) {
+function gateStream(cell, stream) {
+  // The host's own chunks say nothing of the cell.
+  if (getReadableStreamResourceBacking(stream)) return stream;
   const reader = stream.getReader();
   return new ReadableStream({
     async pull(controller) {
@@ -39,8 +41,7 @@ function gated(cell, stream) {
 function gateBody(cell, body) {
   const stream = body?.streamOrStatic;
   if (!(stream instanceof ReadableStream) || body.unusable()) return;
-  if (getReadableStreamResourceBacking(stream)) return;
-  body.streamOrStatic = gated(cell, stream);
+  body.streamOrStatic = gateStream(cell, stream);
 }
 
 setOutput({
@@ -51,4 +52,4 @@ setOutput({
   },
 });
 
-export { gateBody, outputGate };
+export { gateBody, gateStream, outputGate };

@@ -5,20 +5,22 @@ import {
   op_event_failed,
   op_report_uncaught,
   op_respond_error,
-  op_respond_value,
+  op_respond_payload,
 } from "ext:core/ops";
 import "ext:celld_events/tick.js";
 import { deliverAlarm } from "ext:celld_events/alarms.js";
 import { cellFor, cells, deliverNext, evict, install as installCells, resetCell } from "ext:celld_events/cell.js";
 import { currentEvent, Event, leaveEvent, runInEvent } from "ext:celld_events/context.js";
 import { makeId } from "ext:celld_events/durable_id.js";
+import { installEntrypoints, makeExports, makeService } from "ext:celld_events/entrypoints.js";
 import { describeError } from "ext:celld_events/errors.js";
 import { assertResponse, fromInnerRequest, HostRequest, respond } from "ext:celld_events/request.js";
 import { deliverSocket, installSockets } from "ext:celld_events/sockets.js";
 import { DurableObjectState } from "ext:celld_events/state.js";
-import { callInCell, DurableObjectNamespace, fetchInCell, serialize, setRpcBase } from "ext:celld_events/stub.js";
+import { callExport, count, NOBODY, thrownBy } from "ext:celld_events/rpc_exports.js";
+import { callInCell, DurableObjectNamespace, fetchInCell, setRpcBase } from "ext:celld_events/stub.js";
 import { configure as configureSockets } from "ext:celld_socket/websocket.js";
-import { DurableObject, setEnv, setWaitUntil, WorkerEntrypoint } from "ext:celld_platform/cloudflare_workers.js";
+import { DurableObject, setEnv, setExports, setWaitUntil, WorkerEntrypoint } from "ext:celld_platform/cloudflare_workers.js";
 
 /** Events of stateless code that have not been answered or still have work behind them. */
 let live = 0;
@@ -47,13 +49,24 @@ class ExecutionContext {
     return this.#props;
   }
 
+  get exports() {
+    return exportsOfScript;
+  }
+
   waitUntil(promise) {
+    if (arguments.length === 0) throw notAPromise();
+    if (!(#event in this)) throw new TypeError("Illegal invocation");
     waitUntil(this.#event, promise);
   }
 
   // The platform forwards to an origin when the Worker throws; there is none behind celld.
   passThroughOnException() {}
 }
+
+Object.defineProperty(ExecutionContext.prototype, Symbol.toStringTag, { value: "ExecutionContext", configurable: true });
+
+const notAPromise = () =>
+  new TypeError("Failed to execute 'waitUntil' on 'ExecutionContext': parameter 1 is not of type 'Promise'.");
 
 function waitUntil(event, promise) {
   event.waiting++;
@@ -67,15 +80,24 @@ function waitUntil(event, promise) {
 }
 
 let env = {};
+let exportsOfScript = {};
 let handleFetch = null;
 
 /** Builds `env` and checks that the script exports what its configuration names. Throws an error that names what is missing. */
 function install(namespace, config) {
   env = {};
   for (const { name, kind, value } of config.bindings) {
-    env[name] = kind === "durable_object" ? new DurableObjectNamespace(value) : value;
+    if (kind === "durable_object") env[name] = new DurableObjectNamespace(value);
+    else if (kind === "service") env[name] = serviceOf(namespace, name, value, config.main);
+    else env[name] = value;
   }
   setEnv(env);
+  installEntrypoints({ namespace, env, makeContext: (event, props) => new ExecutionContext(event, props), hold, finish });
+  exportsOfScript = makeExports(
+    namespace,
+    (name) => config.classes.includes(name) ? new DurableObjectNamespace(name) : null,
+  );
+  setExports(exportsOfScript);
   setWaitUntil((promise) => {
     const event = currentEvent();
     if (event === null) throw new Error("waitUntil() can only be called while an event is handled.");
@@ -97,7 +119,7 @@ function install(namespace, config) {
     classes.push([className, Class]);
   }
   installCells(classes, (cell) => ({
-    state: new DurableObjectState(cell, makeId(cell.className, cell.id, cell.name), undefined),
+    state: new DurableObjectState(cell, makeId(cell.className, cell.id, cell.name), {}, exportsOfScript),
     env,
   }));
 
@@ -111,6 +133,20 @@ function install(namespace, config) {
     );
   }
   if (config.populateProcessEnv) populateProcessEnv();
+}
+
+/** `env.NAME` of a service binding to this Worker itself. */
+function serviceOf(namespace, name, { entrypoint, props }, main) {
+  const exported = namespace[entrypoint];
+  const isClass = typeof exported === "function" && exported.prototype instanceof WorkerEntrypoint;
+  const isHandlers = entrypoint === "default" && typeof exported === "object" && exported !== null;
+  if (!isClass && !isHandlers) {
+    throw new Error(
+      `The service binding ${name} names the entrypoint ${entrypoint}, but ${main} does not export a class of that name ` +
+        "that extends WorkerEntrypoint.",
+    );
+  }
+  return makeService(entrypoint, props, false);
 }
 
 /** `process.env` of `node:process`: the variables that are text, as the platform fills it. */
@@ -146,7 +182,7 @@ function startFetch(event, inner, id) {
   let result;
   try {
     if (handleFetch === null) throw new TypeError("Handler does not export a fetch() function.");
-    result = handleFetch(fromInnerRequest(inner, "immutable"), new ExecutionContext(event, undefined));
+    result = handleFetch(fromInnerRequest(inner, "immutable"), new ExecutionContext(event, {}));
   } catch (error) {
     fail(id, event, error);
     return;
@@ -179,8 +215,9 @@ function fail(id, event, error) {
 /** A `fetch` for a cell of this isolate from elsewhere: another thread, another isolate, another node. */
 function deliverFetch(id, className, cellId, name, method, url, hasBody) {
   const inner = new HostRequest(id, method, url, hasBody);
+  const cell = cellFor(className, cellId, name);
   fetchInCell(
-    cellFor(className, cellId, name),
+    cell,
     () => {
       inner.materialize();
       return fromInnerRequest(inner, "immutable");
@@ -192,25 +229,26 @@ function deliverFetch(id, className, cellId, name, method, url, hasBody) {
         op_respond_error(id, describeError(error));
       }
     },
-    (error) => op_respond_error(id, describeError(error)),
+    (error) => answerWith(id, true)(thrownBy(NOBODY, error)),
   );
 }
 
-/** An RPC call for a cell of this isolate from elsewhere. */
-function deliverRpc(id, className, cellId, name, method, args) {
-  callInCell(
-    cellFor(className, cellId, name),
-    method,
-    () => core.deserialize(args),
-    (value) => {
-      try {
-        op_respond_value(id, serialize(value));
-      } catch (error) {
-        op_respond_error(id, describeError(error));
-      }
-    },
-    (error) => op_respond_error(id, describeError(error)),
-  );
+/** The outcome of an RPC call, or what a `fetch` handler has thrown, on its way to another isolate. */
+function answerWith(id, isThrown) {
+  return ({ bytes, caps, rids }) => op_respond_payload(id, bytes, caps, rids ?? [], isThrown);
+}
+
+const payloadOf = (bytes, caps, rids) => bytes === undefined ? null : { bytes, caps: caps ?? null, rids };
+
+/** An RPC call for a cell of this isolate from elsewhere; without `bytes` a property is asked for. */
+function deliverRpc(id, className, cellId, name, path, bytes, caps, rids) {
+  const payload = payloadOf(bytes, caps, rids);
+  callInCell(cellFor(className, cellId, name), path, payload, answerWith(id, false), answerWith(id, true));
+}
+
+/** An RPC call from elsewhere for something that this isolate has handed out. */
+function deliverExport(id, target, path, bytes, caps, rids) {
+  callExport(target, path, payloadOf(bytes, caps, rids), answerWith(id, false), answerWith(id, true));
 }
 
 /**
@@ -237,7 +275,9 @@ function liveEvents() {
 }
 
 internals.celldEvents = {
+  countExport: count,
   deliverAlarm,
+  deliverExport,
   deliverFetch,
   deliverNext,
   deliverRpc,

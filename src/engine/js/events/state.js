@@ -19,12 +19,14 @@ class DurableObjectState {
   #id;
   #storage;
   #props;
+  #exports;
 
-  constructor(cell, id, props) {
+  constructor(cell, id, props, exports) {
     this.#cell = cell;
     this.#id = id;
     this.#storage = undefined;
     this.#props = props;
+    this.#exports = exports;
   }
 
   get id() {
@@ -33,6 +35,10 @@ class DurableObjectState {
 
   get props() {
     return this.#props;
+  }
+
+  get exports() {
+    return this.#exports;
   }
 
   get storage() {

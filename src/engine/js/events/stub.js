@@ -4,12 +4,12 @@ import { core } from "ext:core/mod.js";
 import {
   op_cell_fetch,
   op_cell_is_here,
-  op_cell_rpc,
   op_cell_request_limit,
+  op_rpc_call,
 } from "ext:core/ops";
 import { begin, cellFor, cells, cellKey, deliver, end, throughGate } from "ext:celld_events/cell.js";
 import { currentEvent } from "ext:celld_events/context.js";
-import { describeError, remoteError } from "ext:celld_events/errors.js";
+import { remoteError, toError } from "ext:celld_events/errors.js";
 import { gateBody, outputGate } from "ext:celld_events/gate.js";
 import {
   assertResponse,
@@ -22,7 +22,10 @@ import {
   responseFromHost,
   takeRequest,
 } from "ext:celld_events/request.js";
-import { classOf, idFromName, idFromString, isId, newUniqueId } from "ext:celld_events/durable_id.js";
+import { classOf, idFromName, idFromString, isId, makeId, newUniqueId } from "ext:celld_events/durable_id.js";
+import { addStubKind, local, makeProperty, receiveAnswer, receiveThrown, send } from "ext:celld_events/rpc_client.js";
+import { addBase, NOBODY, Owner, run, thrownBy } from "ext:celld_events/rpc_exports.js";
+import { encode } from "ext:celld_events/rpc_payload.js";
 
 const { Request } = core.loadExtScript("ext:deno_fetch/23_request.js");
 const { getInnerResponse } = core.loadExtScript("ext:deno_fetch/23_response.js");
@@ -111,7 +114,7 @@ function fetchCellNow(className, id, name, inner) {
           reject(error);
         }
       },
-      (error) => reject(remoteError(describeError(error))),
+      (error) => reject(receiveThrown(thrownBy(NOBODY, error))),
     );
   });
 }
@@ -128,52 +131,8 @@ async function fetchRemote(className, id, name, inner) {
     rid,
   );
   if (answer.error) throw remoteError(answer.error);
+  if (answer.thrown) throw receiveThrown({ bytes: answer.thrown, caps: answer.caps ?? null, rids: answer.rids });
   return responseFromHost(answer.status, answer.statusText, answer.headers, answer.body, answer.length, answer.socket);
-}
-
-const RESERVED_METHODS = new Set([
-  "constructor",
-  "fetch",
-  "alarm",
-  "webSocketMessage",
-  "webSocketClose",
-  "webSocketError",
-  "dup",
-]);
-
-/** The property that `name` means for a caller, by the platform's rule: what the class has, never what the instance has. */
-function rpcProperty(instance, name, Base) {
-  if (!(instance instanceof Base)) {
-    throw new TypeError(
-      "The receiving Durable Object does not support RPC, because its class was not declared with " +
-        "`extends DurableObject`. In order to enable RPC, make sure your class extends the special " +
-        'class `DurableObject`, which can be imported from the module "cloudflare:workers".',
-    );
-  }
-  let value;
-  if (!RESERVED_METHODS.has(name) && !Object.hasOwn(instance, name)) {
-    for (let p = Object.getPrototypeOf(instance); p && p !== Object.prototype && p !== Base.prototype;) {
-      const property = Object.getOwnPropertyDescriptor(p, name);
-      if (property !== undefined) {
-        value = property.get ? property.get.call(instance) : property.value;
-        break;
-      }
-      p = Object.getPrototypeOf(p);
-    }
-  }
-  if (value === undefined) {
-    throw new TypeError(`The RPC receiver does not implement the method "${name}".`);
-  }
-  return value;
-}
-
-/** What a call of `name` runs. */
-function rpcMethod(instance, name, Base) {
-  const method = rpcProperty(instance, name, Base);
-  if (typeof method !== "function") {
-    throw new TypeError(`"${name}" is not a function.`);
-  }
-  return method;
 }
 
 let rpcBase = null;
@@ -181,93 +140,78 @@ let rpcBase = null;
 /** The class that makes a Durable Object callable by RPC. */
 function setRpcBase(Base) {
   rpcBase = Base;
+  addBase(Base);
 }
 
-const isPlain = (value) => value === null || (typeof value !== "object" && typeof value !== "function" && typeof value !== "symbol");
-
-/** A copy of `value` that shares nothing with it, as the structured clone algorithm makes it. */
-function copy(value) {
-  return isPlain(value) ? value : core.deserialize(serialize(value));
-}
-
-function serialize(value) {
-  return core.serialize(value, undefined, (message) => {
-    throw new DOMException(message, "DataCloneError");
-  });
-}
-
-/**
- * Settles with the (not yet copied) result of an RPC method, or with a property when `makeArgs` makes null; the cell must be one
- * of this isolate.
- */
-function callInCell(cell, name, makeArgs, resolve, reject) {
+/** A call of a cell of this isolate, with payloads as its outcome. */
+function callInCell(cell, path, payload, resolve, reject) {
+  const owner = new Owner(cell, null);
   begin(cell);
   let open = true;
-  const settle = (outcome, value) => {
+  const fail = (error) => {
     if (!open) return;
     open = false;
     cell.inflight.delete(fail);
     end(cell);
-    if (cell.handle >= 0) throughGate(cell, value, outcome, reject);
-    else outcome(value);
+    reject(encode(Object.assign(toError(error), { remote: true }), NOBODY));
   };
-  const fail = (error) => settle(reject, error);
-  const done = (value) => settle(resolve, value);
   cell.inflight.add(fail);
-  deliver(cell, (cell) => {
-    let result;
-    try {
-      const args = makeArgs();
-      result = args === null
-        ? rpcProperty(cell.instance, name, rpcBase)
-        : Reflect.apply(rpcMethod(cell.instance, name, rpcBase), cell.instance, args);
-    } catch (error) {
-      fail(error);
+  deliver(cell, () => {
+    if (!(cell.instance instanceof rpcBase)) {
+      fail(
+        new TypeError(
+          "The receiving Durable Object does not support RPC, because its class was not declared with " +
+            "`extends DurableObject`. In order to enable RPC, make sure your class extends the special " +
+            'class `DurableObject`, which can be imported from the module "cloudflare:workers".',
+        ),
+      );
       return;
     }
-    if (typeof result?.then === "function") Promise.resolve(result).then(done, fail);
-    else done(result);
+    const settle = (outcome) => (value) => {
+      if (open) owner.leave(value, outcome, reject);
+      open = false;
+    };
+    run(owner, cell.instance, path, payload, true, settle(resolve), settle(reject), () => {
+      cell.inflight.delete(fail);
+      if (open) end(cell);
+    });
   }, fail);
 }
 
-/** Calls a method of a cell, or reads a property of it when `args` is null. */
-async function callCell(className, id, name, method, args) {
-  const bytes = args === null || args.every(isPlain) ? null : serialize(args);
-  const gate = outputGate();
-  if (gate !== null) await gate;
-  const cell = localCell(className, id, name);
-  if (cell !== null) {
-    return new Promise((resolve, reject) => {
-      callInCell(
-        cell,
-        method,
-        () => bytes === null ? args : core.deserialize(bytes),
-        (value) => {
-          try {
-            resolve(copy(value));
-          } catch (error) {
-            reject(error);
-          }
-        },
-        (error) => reject(remoteError(describeError(error))),
+/** Where the calls of a stub go. */
+class CellClient {
+  constructor(className, id, name) {
+    this.className = className;
+    this.id = id;
+    this.name = name;
+  }
+
+  call(path, args) {
+    return send(path, args, async (path, payload) => {
+      const { className, id, name } = this;
+      const cell = localCell(className, id, name);
+      if (cell !== null) return local((resolve, reject) => callInCell(cell, path, payload, resolve, reject));
+      return receiveAnswer(
+        await op_rpc_call(
+          { cell: [className, id, name ?? null] },
+          path,
+          payload?.bytes ?? null,
+          payload?.caps ?? null,
+          payload?.rids ?? [],
+        ),
       );
     });
   }
-  const answer = await op_cell_rpc(className, id, name ?? null, method, bytes ?? serialize(args));
-  if (answer.error) throw remoteError(answer.error);
-  return core.deserialize(answer.value);
 }
 
 class DurableObjectStub {
   #id;
-  #className;
-  #name;
+  #client;
 
   constructor(id) {
     if (!isId(id)) throw new TypeError("Illegal constructor");
     this.#id = id;
-    this.#className = classOf(id);
-    this.#name = id.name;
+    this.#client = new CellClient(classOf(id), id.toString(), id.name);
   }
 
   get id() {
@@ -275,54 +219,61 @@ class DurableObjectStub {
   }
 
   get name() {
-    return this.#name;
+    return this.#id.name;
   }
 
   fetch(input, init) {
     let request;
     try {
       request = init === undefined && input instanceof Request ? input : new Request(input, init);
-      return fetchCell(this.#className, this.#id.toString(), this.#name, request);
+      const { className, id, name } = this.#client;
+      return fetchCell(className, id, name, request);
     } catch (error) {
       return Promise.reject(error);
     }
   }
 
-  static call(stub, method, args) {
-    return callCell(stub.#className, stub.#id.toString(), stub.#name, method, args);
+  static clientOf(stub) {
+    return stub.#client;
   }
 }
 
-const callStub = DurableObjectStub.call;
-delete DurableObjectStub.call;
+const clientOf = DurableObjectStub.clientOf;
+delete DurableObjectStub.clientOf;
+// As the platform names it.
+Object.defineProperty(DurableObjectStub, "name", { value: "DurableObject" });
+Object.defineProperty(DurableObjectStub.prototype, Symbol.toStringTag, { value: "DurableObject", configurable: true });
 
-/** Any property that the stub does not have itself is an RPC method of the object behind it. */
+/** Any property that the stub does not have itself is a member of the object behind it. */
 const stubHandler = {
   get(stub, property) {
     if (typeof property === "symbol" || property in stub) {
       const value = Reflect.get(stub, property, stub);
-      return typeof value === "function" ? bound(stub, property, value) : value;
+      return property === "fetch" && typeof value === "function" ? (input, init) => value.call(stub, input, init) : value;
     }
     // A stub must not look like a promise, or awaiting it would call the object.
     if (property === "then") return undefined;
-    const method = (...args) => callStub(stub, property, args);
-    // Awaited instead of called, it is the property itself.
-    method.then = (resolve, reject) => callStub(stub, property, null).then(resolve, reject);
-    return method;
-  },
-  set() {
-    throw new TypeError("Cannot assign to a property of a Durable Object stub.");
+    if (property === "dup") return () => makeStub(stub.id);
+    return makeProperty(clientOf(stub), [property]);
   },
 };
 
-function bound(stub, property, value) {
-  if (property !== "fetch") return value;
-  return (input, init) => value.call(stub, input, init);
-}
+const stubbed = new WeakMap();
 
 function makeStub(id) {
-  return new Proxy(new DurableObjectStub(id), stubHandler);
+  const stub = new Proxy(new DurableObjectStub(id), stubHandler);
+  stubbed.set(stub, id);
+  return stub;
 }
+
+addStubKind({
+  isStub: (value) => stubbed.has(value),
+  describe(value) {
+    const id = stubbed.get(value);
+    return id === undefined ? null : { k: "cell", className: classOf(id), id: id.toString(), name: id.name };
+  },
+  revive: (cap) => cap.k === "cell" ? makeStub(makeId(cap.className, cap.id, cap.name)) : null,
+});
 
 /** `env.NAME` of a Durable Object binding. */
 class DurableObjectNamespace {
@@ -371,4 +322,4 @@ class DurableObjectNamespace {
   }
 }
 
-export { callInCell, DurableObjectNamespace, DurableObjectStub, fetchInCell, serialize, setRpcBase };
+export { callInCell, DurableObjectNamespace, DurableObjectStub, fetchInCell, setRpcBase };

@@ -3,6 +3,10 @@
 // `env`, `exports` and `waitUntil` belong to the current deployment and event: the shard's JavaScript
 // (celld_events) sets them with `setEnv`, `setExports` and `setWaitUntil`.
 
+import { core } from "ext:core/mod.js";
+
+const { getAsyncContext, setAsyncContext } = core;
+
 let currentEnv = Object.freeze({ __proto__: null });
 let currentExports = Object.freeze({ __proto__: null });
 let currentWaitUntil = () => {
@@ -42,8 +46,26 @@ function view(current) {
   });
 }
 
-const env = view(() => currentEnv);
-const exports = view(() => currentExports);
+// Overrides of the two by `withEnv` and its kin, which hold for what the function starts.
+const kEnv = Symbol("env");
+const kExports = Symbol("exports");
+
+const env = view(() => getAsyncContext()?.[kEnv] ?? currentEnv);
+const exports = view(() => getAsyncContext()?.[kExports] ?? currentExports);
+
+function withOverride(override, run) {
+  const previous = getAsyncContext();
+  setAsyncContext({ __proto__: null, ...previous, ...override });
+  try {
+    return run();
+  } finally {
+    setAsyncContext(previous);
+  }
+}
+
+const withEnv = (env, run) => withOverride({ [kEnv]: env }, run);
+const withExports = (exports, run) => withOverride({ [kExports]: exports }, run);
+const withEnvAndExports = (env, exports, run) => withOverride({ [kEnv]: env, [kExports]: exports }, run);
 
 function waitUntil(promise) {
   currentWaitUntil(promise);
@@ -74,15 +96,71 @@ class WorkflowEntrypoint {
 // Marks classes whose instances travel by reference.
 class RpcTarget {}
 
+let makeStub = () => {
+  throw new Error("An RpcStub was made outside of an event");
+};
+
+// `factory(target)` makes a stub of a local object.
+function setStubFactory(factory) {
+  makeStub = factory;
+}
+
+// What stands for an object elsewhere. Stubs are proxies; their prototypes are these.
+class RpcStub {
+  constructor(target) {
+    return makeStub(target);
+  }
+}
+
+// What a service binding is.
+class ServiceStub {
+  constructor() {
+    throw new TypeError("Illegal constructor");
+  }
+}
+
+class RpcPromise {
+  constructor() {
+    throw new TypeError("Illegal constructor");
+  }
+}
+
+class RpcProperty {
+  constructor() {
+    throw new TypeError("Illegal constructor");
+  }
+}
+
+for (const [Class, tag] of [
+  [DurableObject, "DurableObjectBase"],
+  [WorkerEntrypoint, "WorkerEntrypoint"],
+  [WorkflowEntrypoint, "WorkflowEntrypoint"],
+  [RpcTarget, "JsRpcTarget"],
+  [RpcStub, "JsRpcStub"],
+  [RpcPromise, "JsRpcPromise"],
+  [RpcProperty, "JsRpcProperty"],
+  [ServiceStub, "Fetcher"],
+]) {
+  Object.defineProperty(Class.prototype, Symbol.toStringTag, { value: tag, configurable: true });
+}
+
 export {
   DurableObject,
   env,
   exports,
+  RpcPromise,
+  RpcProperty,
+  RpcStub,
   RpcTarget,
+  ServiceStub,
   setEnv,
   setExports,
+  setStubFactory,
   setWaitUntil,
   waitUntil,
+  withEnv,
+  withEnvAndExports,
+  withExports,
   WorkerEntrypoint,
   WorkflowEntrypoint,
 };

@@ -22,6 +22,41 @@ pub struct Call {
     pub target: CallTarget,
 }
 
+/// What waits in front of a shard.
+#[derive(Debug)]
+pub(crate) enum Mail {
+    /// For a cell of the shard.
+    Cell(Call),
+    /// For a function or target that an isolate of the shard has handed out.
+    Export {
+        /// The isolate's serial number.
+        isolate: u64,
+        /// The number under which it was handed out.
+        target: u32,
+        /// What to call.
+        call: RpcCall,
+    },
+    /// Holders of such a function or target that came (positive) or went.
+    Holders {
+        /// The isolate's serial number.
+        isolate: u64,
+        /// The number under which it was handed out.
+        target: u32,
+        /// By how many their number changes.
+        change: i32,
+    },
+}
+
+impl Mail {
+    pub(crate) fn refuse(self, error: ErrorDescription) {
+        match self {
+            Mail::Cell(call) => call.target.refuse(error),
+            Mail::Export { call, .. } => drop(call.reply.send(Err(error.into()))),
+            Mail::Holders { .. } => {}
+        }
+    }
+}
+
 /// What to call in a cell.
 #[derive(Debug)]
 pub enum CallTarget {
@@ -44,23 +79,38 @@ pub enum CallTarget {
         /// Where the time goes.
         reply: oneshot::Sender<Result<Option<i64>, ErrorDescription>>,
     },
-    /// An RPC method.
-    Rpc {
-        /// Method name.
-        method: String,
-        /// The arguments, an array in V8's serialization.
-        args: Vec<u8>,
-        /// Where the result goes.
-        reply: oneshot::Sender<RpcReply>,
-    },
+    /// An RPC method, or a property.
+    Rpc(RpcCall),
+}
+
+/// One RPC call.
+#[derive(Debug)]
+pub struct RpcCall {
+    /// The names that lead from the target to what is called.
+    pub path: Vec<String>,
+    /// The arguments; `None` asks for a property.
+    pub args: Option<Payload>,
+    /// Where the result goes.
+    pub reply: oneshot::Sender<RpcReply>,
+}
+
+/// A value on its way from one isolate to another (js/events/rpc_payload.js).
+#[derive(Debug)]
+pub struct Payload {
+    /// The value in V8's serialization.
+    pub bytes: Vec<u8>,
+    /// What its markers stand for, likewise; `None` when it has none.
+    pub caps: Option<Vec<u8>>,
+    /// The streams in it.
+    pub bodies: Vec<Body>,
 }
 
 impl CallTarget {
     /// Answers with an error.
     pub fn refuse(self, error: ErrorDescription) {
         match self {
-            CallTarget::Fetch { reply, .. } => drop(reply.send(Err(error))),
-            CallTarget::Rpc { reply, .. } => drop(reply.send(Err(error))),
+            CallTarget::Fetch { reply, .. } => drop(reply.send(Err(error.into()))),
+            CallTarget::Rpc(call) => drop(call.reply.send(Err(error.into()))),
             CallTarget::Wake { reply } => drop(reply.send(Err(error))),
         }
     }
@@ -69,12 +119,12 @@ impl CallTarget {
 /// The sending ends of all shards' mailboxes.
 #[derive(Clone)]
 pub struct Router {
-    mailboxes: std::sync::Arc<[mpsc::Sender<Call>]>,
+    mailboxes: std::sync::Arc<[mpsc::Sender<Mail>]>,
 }
 
 impl Router {
     /// A router over `count` shards, and the receiving ends.
-    pub(crate) fn new(count: usize) -> (Router, Vec<mpsc::Receiver<Call>>) {
+    pub(crate) fn new(count: usize) -> (Router, Vec<mpsc::Receiver<Mail>>) {
         let (senders, receivers): (Vec<_>, Vec<_>) = (0..count).map(|_| mpsc::channel(MAILBOX_DEPTH)).unzip();
         (Router { mailboxes: senders.into() }, receivers)
     }
@@ -82,21 +132,30 @@ impl Router {
     /// Sends the call on its way; a shard without room, or gone, answers with an error at once.
     pub fn send(&self, call: Call) {
         let shard = super::cells::shard_of(call.scope.class(), call.scope.id(), self.mailboxes.len());
-        if let Err(refused) = self.mailboxes[shard].try_send(call) {
-            let (call, error) = match refused {
-                mpsc::error::TrySendError::Full(call) => (
-                    call,
+        self.post(shard, Mail::Cell(call));
+    }
+
+    /// Sends mail to a shard; one that does not exist, has no room or is gone answers with an error at once.
+    pub(crate) fn post(&self, shard: usize, mail: Mail) {
+        let Some(mailbox) = self.mailboxes.get(shard) else {
+            mail.refuse(ErrorDescription::new("The destination of this RPC stub is gone."));
+            return;
+        };
+        if let Err(refused) = mailbox.try_send(mail) {
+            let (mail, error) = match refused {
+                mpsc::error::TrySendError::Full(mail) => (
+                    mail,
                     ErrorDescription {
                         overloaded: true,
                         retryable: true,
                         ..ErrorDescription::new("The Durable Object's shard is overloaded; try again later.")
                     },
                 ),
-                mpsc::error::TrySendError::Closed(call) => {
-                    (call, ErrorDescription::new("The node is shutting down."))
+                mpsc::error::TrySendError::Closed(mail) => {
+                    (mail, ErrorDescription::new("The node is shutting down."))
                 }
             };
-            call.target.refuse(error);
+            mail.refuse(error);
         }
     }
 }

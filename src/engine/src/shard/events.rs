@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::oneshot;
 
 use super::body::{Body, BodyResource, pump_resource};
+use super::calls::Payload;
 use super::isolate::IsolateState;
 use crate::socket::{Socket, UpgradeSlot, handshake};
 
@@ -45,10 +46,25 @@ impl ErrorDescription {
     }
 }
 
+/// Why an event has no result.
+#[derive(Debug)]
+pub enum Failure {
+    /// The engine did not run it, or not to its end.
+    Host(ErrorDescription),
+    /// User code threw this.
+    Thrown(Payload),
+}
+
+impl From<ErrorDescription> for Failure {
+    fn from(error: ErrorDescription) -> Failure {
+        Failure::Host(error)
+    }
+}
+
 /// The answer of a `fetch` event.
-pub type FetchReply = Result<http::Response<Body>, ErrorDescription>;
-/// The answer of an RPC event: a structured clone of the result.
-pub type RpcReply = Result<Vec<u8>, ErrorDescription>;
+pub type FetchReply = Result<http::Response<Body>, Failure>;
+/// The answer of an RPC event.
+pub type RpcReply = Result<Payload, Failure>;
 
 /// Where an answer goes.
 pub(crate) enum Reply {
@@ -116,8 +132,8 @@ impl Reply {
     fn fail(self, why: ErrorDescription) {
         // A receiver that is gone wants no answer.
         match self {
-            Reply::Fetch(to) => drop(to.send(Err(why))),
-            Reply::Rpc(to) => drop(to.send(Err(why))),
+            Reply::Fetch(to) => drop(to.send(Err(why.into()))),
+            Reply::Rpc(to) => drop(to.send(Err(why.into()))),
             Reply::Socket(to) => drop(to),
             Reply::Alarm(to) => drop(to.send(AlarmOutcome::Failed)),
         }
@@ -320,13 +336,30 @@ pub(crate) fn body_of_resource(state: &mut OpState, rid: ResourceId) -> Result<B
     Ok(body)
 }
 
-/// The result of an RPC call, serialized.
-#[op2(fast)]
-pub(crate) fn op_respond_value(state: &mut OpState, #[smi] id: u32, #[buffer] value: &[u8]) {
+/// The result of an RPC call, or what it or a `fetch` handler has thrown.
+#[op2]
+pub(crate) fn op_respond_payload(
+    state: &mut OpState,
+    #[smi] id: u32,
+    #[buffer] bytes: &[u8],
+    #[buffer] caps: Option<&[u8]>,
+    #[serde] rids: Vec<ResourceId>,
+    is_thrown: bool,
+) -> Result<(), JsErrorBox> {
+    let payload = Payload {
+        bytes: bytes.to_vec(),
+        caps: caps.map(<[u8]>::to_vec),
+        bodies: rids.into_iter().map(|rid| body_of_resource(state, rid)).collect::<Result<_, _>>()?,
+    };
     let event = isolate(state).events.borrow_mut().take(id);
-    if let Some(Event { reply: Reply::Rpc(to), .. }) = event {
-        let _ = to.send(Ok(value.to_vec()));
+    // The caller may have gone.
+    match event.map(|event| event.reply) {
+        Some(Reply::Rpc(to)) if is_thrown => drop(to.send(Err(Failure::Thrown(payload)))),
+        Some(Reply::Rpc(to)) => drop(to.send(Ok(payload))),
+        Some(Reply::Fetch(to)) => drop(to.send(Err(Failure::Thrown(payload)))),
+        _ => {}
     }
+    Ok(())
 }
 
 /// The error of an event whose caller is user code elsewhere.

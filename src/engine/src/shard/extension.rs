@@ -3,7 +3,7 @@
 // The macro behind `extension!` writes references into V8 with `unsafe`.
 #![allow(unsafe_code)]
 
-use super::{events, ids, ops};
+use super::{events, ids, ops, rpc};
 
 deno_core::extension!(
     celld_events,
@@ -17,7 +17,7 @@ deno_core::extension!(
         events::op_respond_empty,
         events::op_respond_stream,
         events::op_respond_upgrade,
-        events::op_respond_value,
+        events::op_respond_payload,
         events::op_respond_error,
         events::op_event_failed,
         events::op_report_uncaught,
@@ -37,7 +37,9 @@ deno_core::extension!(
         ops::op_cell_sync,
         ops::op_cell_request_limit,
         ops::op_cell_fetch,
-        ops::op_cell_rpc,
+        rpc::op_rpc_call,
+        rpc::op_rpc_here,
+        rpc::op_rpc_post,
     ],
     esm_entry_point = "ext:celld_events/main.js",
     esm = [
@@ -45,11 +47,15 @@ deno_core::extension!(
         "cell.js",
         "context.js",
         "durable_id.js",
+        "entrypoints.js",
         "errors.js",
         "alarms.js",
         "gate.js",
         "main.js",
         "request.js",
+        "rpc_client.js",
+        "rpc_exports.js",
+        "rpc_payload.js",
         "sockets.js",
         "state.js",
         "stub.js",

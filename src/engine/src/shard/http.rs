@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::body::Body;
-use super::events::{Event, FetchReply, Reply};
+use super::events::{Event, Failure, FetchReply, Reply};
 use super::run::Shard;
 use crate::socket::UpgradeSlot;
 use crate::socket::handshake::Handshake;
@@ -165,7 +165,12 @@ fn respond(options: &super::ShardOptions, reply: FetchReply, html: bool) -> Resp
     match reply {
         Ok(response) => response,
         Err(error) => {
-            let page = options.intercept.as_ref().and_then(|i| i.error_page(&error.message, html));
+            let message = match error {
+                Failure::Host(error) => error.message,
+                // The handler of a public request reports what it threw by another way.
+                Failure::Thrown(_) => "The Worker threw an exception.".to_owned(),
+            };
+            let page = options.intercept.as_ref().and_then(|i| i.error_page(&message, html));
             page.unwrap_or_else(|| plain(StatusCode::INTERNAL_SERVER_ERROR, "Internal Server Error\n"))
         }
     }

@@ -13,6 +13,8 @@ use crate::platform::isolate::Isolate;
 pub(super) struct Hooks {
     pub dispatch_fetch: v8::Global<v8::Function>,
     pub deliver_next: v8::Global<v8::Function>,
+    pub count_export: v8::Global<v8::Function>,
+    pub deliver_export: v8::Global<v8::Function>,
     pub deliver_alarm: v8::Global<v8::Function>,
     pub deliver_fetch: v8::Global<v8::Function>,
     pub deliver_rpc: v8::Global<v8::Function>,
@@ -78,6 +80,9 @@ fn install_config(deployment: &Deployment) -> InstallConfig<'_> {
         let (kind, value) = match &binding.value {
             BindingValue::Json(value) => ("json", value.clone()),
             BindingValue::DurableObject { class } => ("durable_object", class.clone().into()),
+            BindingValue::Service { entrypoint, props } => {
+                ("service", serde_json::json!({ "entrypoint": entrypoint, "props": props }))
+            }
         };
         InstallBinding { name: &binding.name, kind, value }
     });
@@ -122,6 +127,8 @@ pub(super) fn install(
     let made = Hooks {
         dispatch_fetch: hook("dispatchFetch")?,
         deliver_next: hook("deliverNext")?,
+        count_export: hook("countExport")?,
+        deliver_export: hook("deliverExport")?,
         deliver_alarm: hook("deliverAlarm")?,
         deliver_fetch: hook("deliverFetch")?,
         deliver_rpc: hook("deliverRpc")?,

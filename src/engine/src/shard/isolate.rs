@@ -14,10 +14,12 @@ use celld_storage::CellDb;
 use deno_core::{JsRuntime, PollEventLoopOptions, ToV8, v8};
 
 use super::ShardState;
+use super::calls::Payload;
 use super::cells::{Place, Resident};
 use super::events::{ErrorDescription, Events};
 use super::install::{Hooks, install};
-use super::values::{boolean, call, integer, optional, text};
+use super::rpc::add_bodies;
+use super::values::{boolean, buffer, call, integer, optional, text};
 use crate::deployment::Deployment;
 use crate::host::{ActivateError, AlarmChange, ConsoleLevel, ConsoleLine};
 use crate::platform::console::ConsoleSink;
@@ -318,26 +320,43 @@ impl ScriptIsolate {
         class: &str,
         cell: &str,
         name: Option<&str>,
-        method: &str,
-        args: Vec<u8>,
+        path: &[String],
+        args: Option<Payload>,
     ) {
+        let parts = self.parts(args);
         self.turn(&self.hooks.deliver_rpc, |scope| {
-            let store = v8::ArrayBuffer::new_backing_store_from_vec(args).make_shared();
-            let buffer = v8::ArrayBuffer::with_backing_store(scope, &store);
-            let length = buffer.byte_length();
-            let bytes = match v8::Uint8Array::new(scope, buffer, 0, length) {
-                Some(bytes) => bytes.into(),
-                None => v8::undefined(scope).into(),
-            };
-            vec![
-                integer(scope, id),
-                text(scope, class),
-                text(scope, cell),
-                optional(scope, name),
-                text(scope, method),
-                bytes,
-            ]
+            let mut values =
+                vec![integer(scope, id), text(scope, class), text(scope, cell), optional(scope, name)];
+            values.extend(rpc_values(scope, path, parts));
+            values
         });
+    }
+
+    /// An RPC call for what this isolate has handed out as `target`.
+    pub fn deliver_export(&self, id: u32, target: u32, path: &[String], args: Option<Payload>) {
+        let parts = self.parts(args);
+        self.turn(&self.hooks.deliver_export, |scope| {
+            let mut values = vec![integer(scope, id), integer(scope, target)];
+            values.extend(rpc_values(scope, path, parts));
+            values
+        });
+    }
+
+    /// The number of holders of what this isolate has handed out as `target` changes.
+    pub fn count_export(&self, target: u32, change: i32) {
+        self.turn(&self.hooks.count_export, |scope| {
+            vec![integer(scope, target), v8::Integer::new(scope, change).into()]
+        });
+    }
+
+    /// Takes a payload apart; its streams become resources of this isolate.
+    fn parts(&self, payload: Option<Payload>) -> Option<Parts> {
+        let Payload { bytes, caps, bodies } = payload?;
+        let mut isolate = self.isolate.borrow_mut();
+        let mut entered = isolate.enter();
+        let op_state = entered.runtime().op_state();
+        let rids = add_bodies(&mut op_state.borrow_mut(), bodies);
+        Some(Parts { bytes, caps, rids })
     }
 
     /// The alarm of a cell is due; `id` is the number of the run in the event table.
@@ -432,6 +451,31 @@ impl ScriptIsolate {
             waker.wake();
         }
     }
+}
+
+/// A payload of which the streams are in the resource table.
+struct Parts {
+    bytes: Vec<u8>,
+    caps: Option<Vec<u8>>,
+    rids: Vec<deno_core::ResourceId>,
+}
+
+/// Path, bytes, capabilities and resources as js/events/main.js takes them.
+fn rpc_values<'s>(
+    scope: &mut v8::PinScope<'s, '_>,
+    path: &[String],
+    parts: Option<Parts>,
+) -> [v8::Local<'s, v8::Value>; 4] {
+    let names: Vec<v8::Local<'s, v8::Value>> = path.iter().map(|name| text(scope, name)).collect();
+    let path = v8::Array::new_with_elements(scope, &names).into();
+    let undefined: v8::Local<'s, v8::Value> = v8::undefined(scope).into();
+    let Some(Parts { bytes, caps, rids }) = parts else {
+        return [path, undefined, undefined, undefined];
+    };
+    let bytes = buffer(scope, bytes);
+    let caps = caps.map_or(undefined, |caps| buffer(scope, caps));
+    let rids: Vec<v8::Local<'s, v8::Value>> = rids.into_iter().map(|rid| integer(scope, rid)).collect();
+    [path, bytes, caps, v8::Array::new_with_elements(scope, &rids).into()]
 }
 
 /// Moves the database of `handle` out of the isolate's table and parks it.

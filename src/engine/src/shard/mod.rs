@@ -13,6 +13,7 @@ pub mod ids;
 mod install;
 pub(crate) mod isolate;
 mod ops;
+mod rpc;
 mod run;
 mod values;
 pub(crate) mod watch;

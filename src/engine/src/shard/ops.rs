@@ -4,15 +4,16 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use celld_ids::CellScope;
-use deno_core::{JsBuffer, OpState, op2};
+use deno_core::{OpState, ResourceId, ToJsBuffer, op2};
 use deno_error::JsErrorBox;
 use serde::Serialize;
 use tokio::sync::oneshot;
 
 use super::calls::{Call, CallTarget};
 use super::cells::{Place, Resident, shard_of};
-use super::events::{ErrorDescription, body_of_resource, decode_headers, encode_headers};
+use super::events::{ErrorDescription, Failure, body_of_resource, decode_headers, encode_headers};
 use super::isolate::{IsolateState, park};
+use super::rpc::take_payload;
 use crate::host::LogFailed;
 use crate::shard::body::{Body, BodyResource};
 use crate::socket::{SocketResource, UpgradeSlot};
@@ -22,7 +23,7 @@ fn isolate(state: &RefCell<OpState>) -> Rc<IsolateState> {
     state.borrow().borrow::<Rc<IsolateState>>().clone()
 }
 
-fn scope_of(class: &str, id: &str) -> Result<CellScope, JsErrorBox> {
+pub(super) fn scope_of(class: &str, id: &str) -> Result<CellScope, JsErrorBox> {
     CellScope::new(class, id).map_err(|e| JsErrorBox::type_error(e.to_string()))
 }
 
@@ -184,6 +185,9 @@ pub(crate) fn op_cell_request_limit(state: &OpState) -> u32 {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct FetchAnswer {
     error: Option<ErrorDescription>,
+    thrown: Option<ToJsBuffer>,
+    caps: Option<ToJsBuffer>,
+    rids: Vec<ResourceId>,
     status: u16,
     status_text: &'static str,
     headers: String,
@@ -221,7 +225,13 @@ pub(crate) async fn op_cell_fetch(
     router.send(Call { scope: scope_of(&class, &id)?, name, target });
     let response = match answer.await {
         Ok(Ok(response)) => response,
-        Ok(Err(error)) => return Ok(FetchAnswer { error: Some(error), ..FetchAnswer::default() }),
+        Ok(Err(Failure::Host(error))) => {
+            return Ok(FetchAnswer { error: Some(error), ..FetchAnswer::default() });
+        }
+        Ok(Err(Failure::Thrown(payload))) => {
+            let (thrown, caps, rids) = take_payload(&mut state.borrow_mut(), payload);
+            return Ok(FetchAnswer { thrown: Some(thrown), caps, rids, ..FetchAnswer::default() });
+        }
         Err(_) => {
             let error = ErrorDescription::new("The Durable Object's node stopped before it answered.");
             return Ok(FetchAnswer { error: Some(error), ..FetchAnswer::default() });
@@ -239,6 +249,9 @@ pub(crate) async fn op_cell_fetch(
     };
     Ok(FetchAnswer {
         error: None,
+        thrown: None,
+        caps: None,
+        rids: Vec::new(),
         status: parts.status.as_u16(),
         status_text: "",
         // One character a byte, as JavaScript sees header values.
@@ -246,37 +259,5 @@ pub(crate) async fn op_cell_fetch(
         body: rid,
         length,
         socket,
-    })
-}
-
-/// The result of an RPC call, or the error instead.
-#[derive(Serialize)]
-pub(crate) struct RpcAnswer {
-    error: Option<ErrorDescription>,
-    value: Option<deno_core::ToJsBuffer>,
-}
-
-/// Calls an RPC method of a cell that is not in this isolate.
-#[op2]
-#[serde]
-pub(crate) async fn op_cell_rpc(
-    state: Rc<RefCell<OpState>>,
-    #[string] class: String,
-    #[string] id: String,
-    #[string] name: Option<String>,
-    #[string] method: String,
-    #[buffer] args: JsBuffer,
-) -> Result<RpcAnswer, JsErrorBox> {
-    let router = isolate(&state).shard.router.clone();
-    let (reply, answer) = oneshot::channel();
-    let target = CallTarget::Rpc { method, args: args.to_vec(), reply };
-    router.send(Call { scope: scope_of(&class, &id)?, name, target });
-    Ok(match answer.await {
-        Ok(Ok(value)) => RpcAnswer { error: None, value: Some(value.into()) },
-        Ok(Err(error)) => RpcAnswer { error: Some(error), value: None },
-        Err(_) => RpcAnswer {
-            error: Some(ErrorDescription::new("The Durable Object's node stopped before it answered.")),
-            value: None,
-        },
     })
 }

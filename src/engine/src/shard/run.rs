@@ -10,9 +10,9 @@ use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::calls::{Call, CallTarget, Router};
+use super::calls::{Call, CallTarget, Mail, Router, RpcCall};
 use super::cells::{Place, Resident, Residents};
-use super::events::{ErrorDescription, Event, Reply};
+use super::events::{ErrorDescription, Event, Reply, RpcReply};
 use super::http::{Connections, serve_connection};
 use super::isolate::{BuildError, ScriptIsolate};
 use super::watch::Watch;
@@ -81,7 +81,7 @@ impl Shard {
         load: Arc<AtomicUsize>,
         watch: Arc<Watch>,
         mut commands: mpsc::UnboundedReceiver<Command>,
-        mut mailbox: mpsc::Receiver<Call>,
+        mut mailbox: mpsc::Receiver<Mail>,
     ) {
         let log = host.log();
         let (socket_events, said) = mpsc::unbounded_channel();
@@ -125,9 +125,9 @@ impl Shard {
                     Some(command) => shard.clone().command(command),
                     None => return,
                 },
-                call = mailbox.recv() => {
-                    if let Some(call) = call {
-                        shard.call(call);
+                mail = mailbox.recv() => {
+                    if let Some(mail) = mail {
+                        shard.open(mail);
                     }
                 }
             }
@@ -209,6 +209,29 @@ impl Shard {
         });
     }
 
+    fn open(&self, mail: Mail) {
+        match mail {
+            Mail::Cell(call) => self.call(call),
+            Mail::Export { isolate, target, call: RpcCall { path, args, reply } } => {
+                match self.isolate(isolate) {
+                    Some(isolate) => {
+                        let id = rpc_event(&isolate, reply);
+                        isolate.deliver_export(id, target, &path, args);
+                    }
+                    None => {
+                        let gone = ErrorDescription::new("The destination of this RPC stub is gone.");
+                        drop(reply.send(Err(gone.into())));
+                    }
+                }
+            }
+            Mail::Holders { isolate, target, change } => {
+                if let Some(isolate) = self.isolate(isolate) {
+                    isolate.count_export(target, change);
+                }
+            }
+        }
+    }
+
     /// Runs a call from elsewhere in the isolate that serves.
     fn call(&self, call: Call) {
         let Call { scope, name, target } = call;
@@ -242,10 +265,9 @@ impl Shard {
             }
             // Answered above.
             CallTarget::Wake { .. } => {}
-            CallTarget::Rpc { method, args, reply } => {
-                let event = Event { headers: Default::default(), body: None, reply: Reply::Rpc(reply) };
-                let id = isolate.state.events.borrow_mut().insert(event);
-                isolate.deliver_rpc(id, scope.class(), scope.id(), name.as_deref(), &method, args);
+            CallTarget::Rpc(RpcCall { path, args, reply }) => {
+                let id = rpc_event(&isolate, reply);
+                isolate.deliver_rpc(id, scope.class(), scope.id(), name.as_deref(), &path, args);
             }
         }
     }
@@ -380,7 +402,7 @@ impl Shard {
     }
 
     /// Lets requests finish, then closes everything. What was written is committed; whether it is durable is the log's business.
-    async fn stop(&self, mailbox: &mut mpsc::Receiver<Call>) {
+    async fn stop(&self, mailbox: &mut mpsc::Receiver<Mail>) {
         self.connections.closing.cancel();
         self.connections.tracker.close();
         let drained = self.connections.tracker.wait();
@@ -389,16 +411,16 @@ impl Shard {
             tokio::select! {
                 () = &mut drained => break,
                 // A request that finishes may still call cells of this shard.
-                call = mailbox.recv() => match call {
-                    Some(call) => self.call(call),
+                mail = mailbox.recv() => match mail {
+                    Some(mail) => self.open(mail),
                     None => break,
                 },
             }
         }
         self.stopping.cancel();
         mailbox.close();
-        while let Ok(call) = mailbox.try_recv() {
-            call.target.refuse(ErrorDescription::new("The node is shutting down."));
+        while let Ok(mail) = mailbox.try_recv() {
+            mail.refuse(ErrorDescription::new("The node is shutting down."));
         }
         for resident in self.state.residents.all() {
             self.evict(&resident, Some("The node is shutting down."));
@@ -410,6 +432,12 @@ impl Shard {
             isolate.close();
         }
     }
+}
+
+/// Notes an RPC call whose answer goes to `reply`.
+fn rpc_event(isolate: &ScriptIsolate, reply: oneshot::Sender<RpcReply>) -> u32 {
+    let event = Event { headers: Default::default(), body: None, reply: Reply::Rpc(reply) };
+    isolate.state.events.borrow_mut().insert(event)
 }
 
 async fn wake(state: &Rc<ShardState>, scope: &celld_ids::CellScope) -> Result<Option<i64>, ErrorDescription> {

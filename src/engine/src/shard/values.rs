@@ -39,3 +39,14 @@ pub(super) fn optional<'s>(
         None => v8::undefined(scope).into(),
     }
 }
+
+/// A `Uint8Array` of its own memory.
+pub(super) fn buffer<'s>(scope: &mut v8::PinScope<'s, '_>, bytes: Vec<u8>) -> v8::Local<'s, v8::Value> {
+    let store = v8::ArrayBuffer::new_backing_store_from_vec(bytes).make_shared();
+    let buffer = v8::ArrayBuffer::with_backing_store(scope, &store);
+    let length = buffer.byte_length();
+    match v8::Uint8Array::new(scope, buffer, 0, length) {
+        Some(bytes) => bytes.into(),
+        None => v8::undefined(scope).into(),
+    }
+}

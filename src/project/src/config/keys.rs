@@ -102,7 +102,7 @@ pub(crate) const KEYS: &[Key] = &[
     key("ai_search_namespaces", PerEnvironment, NotYet("AI Search")),
     key("ai_search", PerEnvironment, NotYet("AI Search")),
     key("hyperdrive", PerEnvironment, NotYet("Hyperdrive")),
-    key("services", PerEnvironment, NotYet("service bindings")),
+    key("services", PerEnvironment, Used),
     key("analytics_engine_datasets", PerEnvironment, NotYet("Analytics Engine datasets")),
     key("browser", PerEnvironment, NotYet("Browser Rendering")),
     key("ai", PerEnvironment, NotYet("Workers AI")),

@@ -47,6 +47,8 @@ pub struct Config {
     pub compatibility_flags: Vec<String>,
     /// `durable_objects.bindings`.
     pub durable_objects: Vec<DurableObjectBinding>,
+    /// `services`.
+    pub services: Vec<ServiceBinding>,
     /// In the order they apply.
     pub migrations: Vec<Migration>,
     /// `vars`: a string is a text variable, any other value a JSON variable.
@@ -89,6 +91,17 @@ pub struct DurableObjectBinding {
     pub name: String,
     /// The class that the entry point exports.
     pub class: String,
+}
+
+/// An entrypoint of this script in `env`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServiceBinding {
+    /// The property of `env`.
+    pub name: String,
+    /// The exported class, or `default`.
+    pub entrypoint: String,
+    /// `ctx.props` of the entrypoint: an object.
+    pub props: serde_json::Value,
 }
 
 /// A step in the history of the Durable Object classes.

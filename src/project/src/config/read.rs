@@ -53,6 +53,8 @@ impl<'s> Section<'_, 's, '_> {
         let durable_objects = self
             .with("durable_objects", |r, n, p| sections::durable_objects(r, n, p, name.as_deref()))
             .unwrap_or_default();
+        let services =
+            self.with("services", |r, n, p| sections::services(r, n, p, name.as_deref())).unwrap_or_default();
         let migrations = self.with("migrations", sections::migrations).unwrap_or_default();
         let vars = self.vars();
         let rules = self.with("rules", Rules::read).unwrap_or_default();
@@ -79,6 +81,7 @@ impl<'s> Section<'_, 's, '_> {
             compatibility_date: compatibility_date?,
             compatibility_flags,
             durable_objects,
+            services,
             migrations,
             vars,
             rules,

@@ -8,7 +8,7 @@ use indexmap::IndexMap;
 use super::environment::InForce;
 use super::reader::{Reader, join};
 use super::tree::{Node, Value};
-use super::{CustomBuild, DurableObjectBinding, Migration};
+use super::{CustomBuild, DurableObjectBinding, Migration, ServiceBinding};
 
 const NOT_YET: &str = "not supported yet by this release of celld";
 
@@ -48,6 +48,54 @@ pub(crate) fn durable_objects(
                 continue;
             }
             bindings.push(DurableObjectBinding { name, class });
+        }
+    }
+    bindings
+}
+
+/// Only the own script: whoever names another one hears so.
+pub(crate) fn services(
+    reader: &mut Reader<'_>,
+    node: &Node,
+    path: &str,
+    script: Option<&str>,
+) -> Vec<ServiceBinding> {
+    let mut bindings = Vec::new();
+    for (index, item) in reader.array(node, path).iter().enumerate() {
+        let path = format!("{path}[{index}]");
+        let known = ["binding", "service", "entrypoint", "props", "environment", "remote"];
+        let fields = reader.fields(item, &path, &known);
+        if !matches!(item.value, Value::Table(_)) {
+            continue;
+        }
+        for key in ["environment", "remote"] {
+            if let Some(entry) = fields.get(key) {
+                reader.error(&entry.key_span, &fields.path(key), format!("a service elsewhere: {NOT_YET}"));
+            }
+        }
+        let name = reader.required(&fields, item, "binding");
+        let service = reader.required(&fields, item, "service");
+        if let Some(service) = &service
+            && Some(service.as_str()) != script
+        {
+            let span = fields.get("service").map_or(&item.span, |entry| &entry.node.span);
+            let message = format!(
+                "a binding to another Worker ({service}): {NOT_YET}; this one can bind to its own entrypoints"
+            );
+            reader.error(span, &fields.path("service"), message);
+        }
+        let entrypoint = fields.get("entrypoint").map(|entry| {
+            let path = fields.path("entrypoint");
+            reader.filled(&entry.node, &path)
+        });
+        let props = fields.get("props").map(|entry| {
+            reader.table(&entry.node, &fields.path("props"));
+            entry.node.to_json()
+        });
+        if let (Some(name), Some(_)) = (name, service) {
+            let entrypoint = entrypoint.flatten().unwrap_or_else(|| "default".to_owned());
+            let props = props.unwrap_or_else(|| serde_json::json!({}));
+            bindings.push(ServiceBinding { name, entrypoint, props });
         }
     }
     bindings
@@ -132,14 +180,25 @@ pub(crate) fn check_names(
     keys: &InForce<'_>,
     vars: &IndexMap<String, serde_json::Value>,
 ) {
-    let Some((path, objects)) = keys.get("durable_objects") else { return };
-    let Some(bindings) = child(&objects.node, "bindings") else { return };
-    let Value::Array(items) = &bindings.value else { return };
+    let mut lists = Vec::new();
+    if let Some((path, objects)) = keys.get("durable_objects")
+        && let Some(bindings) = child(&objects.node, "bindings")
+    {
+        lists.push((join(path, "bindings"), bindings, "name"));
+    }
+    if let Some((path, services)) = keys.get("services") {
+        lists.push((path.to_owned(), &services.node, "binding"));
+    }
+    let named = lists.iter().flat_map(|(path, list, key)| {
+        let items: &[Node] = if let Value::Array(items) = &list.value { items } else { &[] };
+        items
+            .iter()
+            .enumerate()
+            .filter_map(move |(index, item)| Some((format!("{path}[{index}].{key}"), child(item, key)?)))
+    });
     let mut seen = HashSet::new();
-    for (index, item) in items.iter().enumerate() {
-        let Some(name) = child(item, "name") else { continue };
+    for (path, name) in named {
         let Value::String(text) = &name.value else { continue };
-        let path = join(path, &format!("bindings[{index}].name"));
         if vars.contains_key(text) {
             reader.error(&name.span, &path, format!("vars has a variable \"{text}\" too"));
         } else if !seen.insert(text.as_str()) {

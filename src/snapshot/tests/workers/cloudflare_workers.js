@@ -4,7 +4,8 @@ import { equal, fails, ok } from "./assert.js";
 
 equal(
   Object.keys(module).sort().join(),
-  "DurableObject,RpcTarget,WorkerEntrypoint,WorkflowEntrypoint,env,exports,waitUntil",
+  "DurableObject,RpcPromise,RpcProperty,RpcStub,RpcTarget,ServiceStub,WorkerEntrypoint,WorkflowEntrypoint,env,exports,waitUntil," +
+    "withEnv,withEnvAndExports,withExports",
 );
 for (const Class of [DurableObject, WorkerEntrypoint, WorkflowEntrypoint]) {
   class Own extends Class {}

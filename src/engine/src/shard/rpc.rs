@@ -1,0 +1,112 @@
+//! Ops by which js/events makes RPC calls to other isolates, of this thread or another.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use deno_core::{JsBuffer, OpState, ResourceId, ToJsBuffer, op2};
+use deno_error::JsErrorBox;
+use serde::{Deserialize, Serialize};
+use tokio::sync::oneshot;
+
+use super::body::BodyResource;
+use super::calls::{Call, CallTarget, Mail, Payload, RpcCall};
+use super::events::{ErrorDescription, Failure, body_of_resource};
+use super::isolate::IsolateState;
+use super::ops::scope_of;
+
+/// Where a call goes.
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Destination {
+    /// Class, ID and name of a cell.
+    Cell(String, String, Option<String>),
+    /// Shard, isolate and number of what was handed out.
+    Export(usize, u64, u32),
+}
+
+/// The shard and the serial number of this isolate.
+#[op2]
+#[serde]
+pub(crate) fn op_rpc_here(state: &OpState) -> (usize, u64) {
+    let isolate = state.borrow::<Rc<IsolateState>>();
+    (isolate.shard.index, isolate.serial)
+}
+
+/// The outcome of a call: the parts of a payload, or the engine's error instead.
+#[derive(Serialize, Default)]
+pub(crate) struct Answer {
+    error: Option<ErrorDescription>,
+    thrown: bool,
+    bytes: Option<ToJsBuffer>,
+    caps: Option<ToJsBuffer>,
+    rids: Vec<ResourceId>,
+}
+
+/// Calls what `path` leads to; without `bytes` it asks for its value.
+#[op2]
+#[serde]
+pub(crate) async fn op_rpc_call(
+    state: Rc<RefCell<OpState>>,
+    #[serde] destination: Destination,
+    #[serde] path: Vec<String>,
+    #[buffer] bytes: Option<JsBuffer>,
+    #[buffer] caps: Option<JsBuffer>,
+    #[serde] rids: Vec<ResourceId>,
+) -> Result<Answer, JsErrorBox> {
+    let (reply, answer) = oneshot::channel();
+    {
+        let mut state = state.borrow_mut();
+        let bodies =
+            rids.into_iter().map(|rid| body_of_resource(&mut state, rid)).collect::<Result<_, _>>()?;
+        let caps = caps.map(|caps| caps.to_vec());
+        let args = bytes.map(|bytes| Payload { bytes: bytes.to_vec(), caps, bodies });
+        let call = RpcCall { path, args, reply };
+        let router = &state.borrow::<Rc<IsolateState>>().shard.router;
+        match destination {
+            Destination::Cell(class, id, name) => {
+                router.send(Call { scope: scope_of(&class, &id)?, name, target: CallTarget::Rpc(call) });
+            }
+            Destination::Export(shard, isolate, target) => {
+                router.post(shard, Mail::Export { isolate, target, call });
+            }
+        }
+    }
+    let (payload, thrown) = match answer.await {
+        Ok(Ok(payload)) => (payload, false),
+        Ok(Err(Failure::Thrown(payload))) => (payload, true),
+        Ok(Err(Failure::Host(error))) => return Ok(Answer { error: Some(error), ..Answer::default() }),
+        Err(_) => {
+            let error = ErrorDescription::new("The other side of this RPC call stopped before it answered.");
+            return Ok(Answer { error: Some(error), ..Answer::default() });
+        }
+    };
+    let (bytes, caps, rids) = take_payload(&mut state.borrow_mut(), payload);
+    Ok(Answer { error: None, thrown, bytes: Some(bytes), caps, rids })
+}
+
+/// Changes the number of holders of what another isolate has handed out.
+#[op2(fast)]
+pub(crate) fn op_rpc_post(
+    state: &OpState,
+    #[smi] shard: u32,
+    #[number] isolate: u64,
+    #[smi] target: u32,
+    #[smi] change: i32,
+) {
+    let router = &state.borrow::<Rc<IsolateState>>().shard.router;
+    router.post(shard as usize, Mail::Holders { isolate, target, change });
+}
+
+/// The parts of a payload as JavaScript takes them.
+pub(super) fn take_payload(
+    state: &mut OpState,
+    payload: Payload,
+) -> (ToJsBuffer, Option<ToJsBuffer>, Vec<ResourceId>) {
+    let Payload { bytes, caps, bodies } = payload;
+    (bytes.into(), caps.map(Into::into), add_bodies(state, bodies))
+}
+
+/// Makes the streams of a payload resources of this isolate.
+pub(super) fn add_bodies(state: &mut OpState, bodies: Vec<super::body::Body>) -> Vec<ResourceId> {
+    bodies.into_iter().map(|body| state.resource_table.add(BodyResource::new(body))).collect()
+}
