@@ -13,7 +13,8 @@ use crate::memory::MemoryStore;
 use crate::remote::RemoteStore;
 use crate::store::Store;
 use crate::{
-    At, BucketError, BucketUrl, Listed, Object, StoreOptions, Suffix, Version, WriteOutcome, key, options,
+    At, BucketError, BucketUrl, Faults, Listed, Object, StoreOptions, Suffix, Version, WriteOutcome,
+    failpoint, key, options,
 };
 
 /// A bucket and the key prefix in it. Cloning is cheap and every clone is the same bucket.
@@ -47,7 +48,11 @@ impl Bucket {
 
     /// The same with options.
     pub fn local_with(path: impl AsRef<Path>, options: LocalOptions) -> Result<Bucket, BucketError> {
-        Ok(Bucket(Arc::new(LocalStore::open(path.as_ref(), options)?)))
+        let bucket = Bucket(Arc::new(LocalStore::open(path.as_ref(), options)?));
+        Ok(match failpoint::faults() {
+            Some(seed) => bucket.with_faults(Faults::rough(seed)),
+            None => bucket,
+        })
     }
 
     /// The bucket that `url` names. Sends nothing: wrong credentials show in the first request (see [`Bucket::probe`]).
@@ -120,6 +125,20 @@ impl Bucket {
         }
     }
 
+    /// `true` for a bucket in a directory, with which [`Bucket::create_blocking`] works.
+    pub fn is_on_disk(&self) -> bool {
+        self.0.is_on_disk()
+    }
+
+    /// Like [`Bucket::create`], on the calling thread, which it keeps until the disk is done. `None`, and nothing has happened, for a
+    /// bucket that is not on a disk of this machine. For a thread that has nothing else to do.
+    pub fn create_blocking(&self, key: &str, bytes: &Bytes) -> Option<WriteOutcome> {
+        match self.check("create", key) {
+            Ok(()) => self.0.create_blocking(key, bytes),
+            Err(error) => Some(WriteOutcome::Failed(error)),
+        }
+    }
+
     /// Replaces the object if it still has this version.
     pub async fn update(&self, key: &str, bytes: Bytes, version: &Version) -> WriteOutcome {
         match self.check("update", key) {
@@ -138,6 +157,18 @@ impl Bucket {
     pub async fn delete(&self, key: &str) -> Result<(), BucketError> {
         self.check("delete", key)?;
         self.0.delete(key).await
+    }
+
+    /// Removes many objects, with as few requests and flushes as the store allows. Returns those that may still be there, with the
+    /// reason for each.
+    pub async fn delete_many(&self, keys: Vec<String>) -> Vec<(String, BucketError)> {
+        let (good, bad): (Vec<_>, Vec<_>) =
+            keys.into_iter().partition(|key| self.check("delete", key).is_ok());
+        let mut failed = if good.is_empty() { Vec::new() } else { self.0.delete_many(good).await };
+        failed.extend(
+            bad.into_iter().filter_map(|key| self.check("delete", &key).err().map(|error| (key, error))),
+        );
+        failed
     }
 
     /// The objects below `prefix`, in the byte order of their keys: those after the key `after`, at most `limit`.

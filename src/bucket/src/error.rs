@@ -133,4 +133,10 @@ impl BucketError {
     pub fn is_transient(&self) -> bool {
         matches!(self, BucketError::Throttled { .. } | BucketError::Unavailable { .. })
     }
+
+    /// `true` when the cause can go away while somebody waits for it: what is transient, and what an operator can repair under
+    /// a running process (a full or read-only disk, credentials that are being changed).
+    pub fn may_pass(&self) -> bool {
+        self.is_transient() || matches!(self, BucketError::Io { .. } | BucketError::Denied { .. })
+    }
 }

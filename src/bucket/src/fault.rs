@@ -8,6 +8,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bytes::Bytes;
 use parking_lot::Mutex;
+use tokio::time::Instant;
 
 use crate::store::Store;
 use crate::{At, Bucket, BucketError, Listed, Object, Suffix, Version, WriteOutcome};
@@ -31,6 +32,40 @@ pub struct Faults {
     pub late_by: Duration,
     /// The store asks to slow down; no effect.
     pub throttled: f64,
+    /// So long after a call was throttled every other call is too.
+    pub throttled_for: Duration,
+    /// The call takes `tail_by` longer than others: the heavy tail of a store.
+    pub tail: f64,
+    /// How much longer.
+    pub tail_by: Duration,
+    /// The disk is full: the write fails and has had no effect.
+    pub full: f64,
+    /// Half of what a write carries is stored, and its answer is lost. No good store does that; what reads it must notice.
+    pub torn: f64,
+    /// Keys that begin with one of these meet no fault.
+    pub spared: &'static [&'static str],
+}
+
+impl Faults {
+    /// A store on a bad day, for a whole process: a few per cent of everything that celld must cope with for good. What is
+    /// deployed is spared: a developer's command may fail where a node must not.
+    pub fn rough(seed: u64) -> Faults {
+        Faults {
+            // Each life of a process draws other numbers.
+            seed: seed ^ (u64::from(std::process::id()) << 32),
+            jitter: Duration::from_millis(4),
+            lost_request: 0.02,
+            lost_response: 0.02,
+            late: 0.02,
+            late_by: Duration::from_millis(300),
+            throttled: 0.01,
+            throttled_for: Duration::from_millis(20),
+            tail: 0.01,
+            tail_by: Duration::from_millis(200),
+            spared: &["deploy", "modules", "nodes"],
+            ..Faults::default()
+        }
+    }
 }
 
 /// What happens to one call.
@@ -48,6 +83,10 @@ pub enum Fate {
     Late(Duration),
     /// The store asks to slow down; no effect.
     Throttled,
+    /// The disk is full: a write fails and has had no effect. A read is carried out.
+    Full,
+    /// Half of what a write carries is stored, and its answer is lost. A read loses its answer.
+    Torn,
 }
 
 /// Decides about a call from its verb (`read`, `list`, `create`, `update`, `write`, `delete`) and its key or prefix.
@@ -55,8 +94,13 @@ type Script = dyn Fn(&'static str, &str) -> Fate + Send + Sync;
 
 enum Plan {
     /// Drawn from the state of the random sequence.
-    Random(Faults, Mutex<u64>),
+    Random(Faults, Mutex<Random>),
     Script(Box<Script>),
+}
+
+struct Random {
+    state: u64,
+    throttled_until: Option<Instant>,
 }
 
 struct FaultStore {
@@ -67,7 +111,7 @@ struct FaultStore {
 impl Bucket {
     /// This bucket behind faults. The bucket itself stays as it is, for looking at what was really written.
     pub fn with_faults(&self, faults: Faults) -> Bucket {
-        let random = Mutex::new(faults.seed);
+        let random = Mutex::new(Random { state: faults.seed, throttled_until: None });
         Bucket(Arc::new(FaultStore { inner: self.0.clone(), plan: Plan::Random(faults, random) }))
     }
 
@@ -92,16 +136,21 @@ fn unit(state: &mut u64) -> f64 {
     (next(state) >> 11) as f64 / (1u64 << 53) as f64
 }
 
-/// Draws a call's delay and its fate. Every call draws the same number of numbers.
+/// Draws a call's delay and its fate. Every call to one store draws the same number of numbers.
 fn draw(faults: &Faults, state: &mut u64) -> (Duration, Fate) {
     let (chance, delay) = (unit(state), unit(state));
-    let delay = faults.latency + faults.jitter.mul_f64(delay);
+    let mut delay = faults.latency + faults.jitter.mul_f64(delay);
+    if faults.tail > 0.0 && unit(state) < faults.tail {
+        delay += faults.tail_by;
+    }
     let mut bound = 0.0;
     for (fate, probability) in [
         (Fate::LostRequest, faults.lost_request),
         (Fate::LostResponse, faults.lost_response),
         (Fate::Late(faults.late_by), faults.late),
         (Fate::Throttled, faults.throttled),
+        (Fate::Full, faults.full),
+        (Fate::Torn, faults.torn),
     ] {
         bound += probability;
         if chance < bound {
@@ -111,11 +160,27 @@ fn draw(faults: &Faults, state: &mut u64) -> (Duration, Fate) {
     (delay, Fate::Good)
 }
 
+impl Random {
+    fn draw(&mut self, faults: &Faults, key: &str) -> (Duration, Fate) {
+        let (delay, fate) = draw(faults, &mut self.state);
+        if faults.spared.iter().any(|spared| key.starts_with(spared)) {
+            return (Duration::ZERO, Fate::Good);
+        }
+        let now = Instant::now();
+        if fate == Fate::Throttled {
+            self.throttled_until = Some(now + faults.throttled_for);
+        } else if self.throttled_until.is_some_and(|until| now < until) {
+            return (delay, Fate::Throttled);
+        }
+        (delay, fate)
+    }
+}
+
 impl FaultStore {
     /// Finds a call's fate and lets its time pass.
     async fn fate(&self, verb: &'static str, key: &str) -> Fate {
         let (delay, fate) = match &self.plan {
-            Plan::Random(faults, state) => draw(faults, &mut state.lock()),
+            Plan::Random(faults, random) => random.lock().draw(faults, key),
             Plan::Script(script) => match script(verb, key) {
                 Fate::Slow(delay) => (delay, Fate::Good),
                 fate => (Duration::ZERO, fate),
@@ -139,6 +204,11 @@ impl FaultStore {
         BucketError::Throttled { at: self.at(verb, key), detail: "injected: 503".into() }
     }
 
+    fn full(&self, verb: &'static str, key: &str) -> BucketError {
+        let source = Arc::new(std::io::ErrorKind::StorageFull.into());
+        BucketError::Io { at: self.at(verb, key), path: key.into(), source }
+    }
+
     /// A call that only reads: an answer that is lost is as good as a request that is.
     async fn read<T>(
         &self,
@@ -147,23 +217,26 @@ impl FaultStore {
         call: impl Future<Output = Result<T, BucketError>>,
     ) -> Result<T, BucketError> {
         match self.fate(verb, key).await {
-            Fate::Good | Fate::Slow(_) => call.await,
+            Fate::Good | Fate::Slow(_) | Fate::Full => call.await,
             Fate::Throttled => Err(self.throttled(verb, key)),
             _ => Err(self.lost(verb, key)),
         }
     }
 
-    /// `call` is what the write does; it may outlive this call.
-    async fn write(
+    /// `call` writes these bytes; it may outlive this call.
+    async fn write<W: Future<Output = WriteOutcome> + Send + 'static>(
         &self,
         verb: &'static str,
         key: &str,
-        call: impl Future<Output = WriteOutcome> + Send + 'static,
+        bytes: Bytes,
+        call: impl FnOnce(Bytes) -> W,
     ) -> WriteOutcome {
-        match self.fate(verb, key).await {
+        let fate = self.fate(verb, key).await;
+        let call = call(if fate == Fate::Torn { bytes.slice(..bytes.len() / 2) } else { bytes });
+        match fate {
             Fate::Good | Fate::Slow(_) => call.await,
             Fate::LostRequest => WriteOutcome::Unknown(self.lost(verb, key)),
-            Fate::LostResponse => match call.await {
+            Fate::LostResponse | Fate::Torn => match call.await {
                 // A failure that the store did not even try leaves no doubt, whoever hears of it.
                 WriteOutcome::Failed(error) => WriteOutcome::Failed(error),
                 _ => WriteOutcome::Unknown(self.lost(verb, key)),
@@ -176,6 +249,7 @@ impl FaultStore {
                 WriteOutcome::Unknown(self.lost(verb, key))
             }
             Fate::Throttled => WriteOutcome::Failed(self.throttled(verb, key)),
+            Fate::Full => WriteOutcome::Failed(self.full(verb, key)),
         }
     }
 }
@@ -200,23 +274,25 @@ impl Store for FaultStore {
 
     async fn create(&self, key: &str, bytes: Bytes) -> WriteOutcome {
         let (inner, owned) = (self.inner.clone(), key.to_owned());
-        self.write("create", key, async move { inner.create(&owned, bytes).await }).await
+        let call = |bytes| async move { inner.create(&owned, bytes).await };
+        self.write("create", key, bytes, call).await
     }
 
     async fn update(&self, key: &str, bytes: Bytes, version: &Version) -> WriteOutcome {
         let (inner, owned, version) = (self.inner.clone(), key.to_owned(), version.clone());
-        self.write("update", key, async move { inner.update(&owned, bytes, &version).await }).await
+        let call = |bytes| async move { inner.update(&owned, bytes, &version).await };
+        self.write("update", key, bytes, call).await
     }
 
     async fn put(&self, key: &str, bytes: Bytes) -> Result<Version, BucketError> {
         let (inner, owned) = (self.inner.clone(), key.to_owned());
-        let call = async move {
+        let call = |bytes| async move {
             match inner.put(&owned, bytes).await {
                 Ok(version) => WriteOutcome::Done(version),
                 Err(error) => WriteOutcome::Failed(error),
             }
         };
-        match self.write("write", key, call).await {
+        match self.write("write", key, bytes, call).await {
             WriteOutcome::Done(version) => Ok(version),
             WriteOutcome::Unknown(error) | WriteOutcome::Failed(error) => Err(error),
             WriteOutcome::Refused => Err(self.lost("write", key)),
@@ -225,10 +301,10 @@ impl Store for FaultStore {
 
     async fn delete(&self, key: &str) -> Result<(), BucketError> {
         match self.fate("delete", key).await {
-            Fate::Good | Fate::Slow(_) => self.inner.delete(key).await,
+            Fate::Good | Fate::Slow(_) | Fate::Full => self.inner.delete(key).await,
             Fate::LostRequest => Err(self.lost("delete", key)),
             Fate::Throttled => Err(self.throttled("delete", key)),
-            Fate::LostResponse | Fate::Late(_) => {
+            Fate::LostResponse | Fate::Late(_) | Fate::Torn => {
                 self.inner.delete(key).await?;
                 Err(self.lost("delete", key))
             }

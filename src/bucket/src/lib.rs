@@ -9,6 +9,7 @@
 mod answer;
 mod bucket;
 mod error;
+mod failpoint;
 mod fault;
 mod key;
 mod local;
@@ -24,6 +25,7 @@ mod url;
 
 pub use bucket::Bucket;
 pub use error::{At, BucketError};
+pub use failpoint::failpoint;
 pub use fault::{Fate, Faults};
 pub use local::{LocalOptions, Sync};
 pub use options::StoreOptions;

@@ -75,6 +75,35 @@ async fn a_full_disk_refuses_the_write_and_keeps_the_rest() {
     assert!(bucket.update("small", Bytes::from(vec![1; 100_000]), &version).await.is_done());
 }
 
+/// As a log meets it: small objects until there is no room. Each is there whole or not at all, and never in doubt.
+#[tokio::test]
+async fn what_does_not_fit_is_certainly_not_there() {
+    let Some(mount) = Mount::new("what_does_not_fit_is_certainly_not_there") else { return };
+    let bucket = Bucket::local(mount.path()).unwrap();
+    let content = |i: usize| Bytes::from(vec![i as u8; 3_000 + 1_000 * (i % 5)]);
+    let mut refused = 0;
+    for i in 0..400 {
+        // Some need a new directory, which a full disk refuses too.
+        let key = format!("log/{}/{i}", i / 50);
+        match bucket.create(&key, content(i)).await {
+            WriteOutcome::Done(_) => assert_eq!(bucket.get(&key).await.unwrap().unwrap().bytes, content(i)),
+            WriteOutcome::Failed(error) => {
+                assert!(matches!(error, BucketError::Io { .. }) && error.may_pass(), "{error:?}");
+                assert!(bucket.get(&key).await.unwrap().is_none());
+                refused += 1;
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+    assert!(refused > 50, "the disk was never full");
+    assert_eq!(bucket.list("log", None, 1000).await.unwrap().len(), 400 - refused);
+    assert_eq!(fs::read_dir(mount.path().join("tmp")).unwrap().count(), 0);
+    for i in 0..20 {
+        bucket.delete(&format!("log/0/{i}")).await.unwrap();
+    }
+    assert!(bucket.create("log/0/0", content(0)).await.is_done(), "there is room again");
+}
+
 #[tokio::test]
 async fn a_read_only_directory_is_named_and_works_when_it_is_not() {
     let test = "a_read_only_directory_is_named_and_works_when_it_is_not";

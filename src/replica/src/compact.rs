@@ -4,7 +4,7 @@
 //! lists again when an object is gone.
 
 use bytes::Bytes;
-use celld_bucket::{Bucket, BucketError};
+use celld_bucket::{Bucket, BucketError, failpoint};
 use celld_ids::{CellScope, Epoch};
 use celld_ltx::{ApplyError, CompactError, Image, InvalidFile, Txid};
 use futures::{FutureExt, StreamExt, TryStreamExt, stream};
@@ -102,6 +102,7 @@ async fn merge_l0(bucket: &Bucket, scope: &CellScope, epoch: Epoch) -> Result<()
         let bytes = merged.map_err(|problem| CompactionError::Merge { scope: scope.clone(), problem })?;
         let size = bytes.len() as u64;
         bucket.put(&keys::history(scope, &name), bytes).await?;
+        failpoint("compaction");
         objects.push(HistoryObject { name, size });
     }
     let l1: Vec<HistoryName> =
@@ -151,6 +152,7 @@ pub async fn write_snapshot(
     let bytes = encoded.await.map_err(|_| CompactionError::Stopped)?.map_err(|e| failed(e.to_string()))?;
     let name = HistoryName { epoch, level: Level::L9, min: Txid(1), max: txid };
     bucket.put(&keys::history(scope, &name), bytes).await?;
+    failpoint("snapshot");
     let objects = list_history(bucket, scope).await?;
     let covered =
         objects.iter().map(|object| object.name).filter(|other| *other != name && other.max <= txid);

@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use bytes::Bytes;
-use celld_bucket::{Bucket, BucketError};
+use celld_bucket::{Bucket, BucketError, failpoint};
 use celld_ids::{CellScope, Epoch, SessionId};
 use celld_ltx::{File, Header};
 use futures::{FutureExt, StreamExt, TryStreamExt, stream};
@@ -216,6 +216,7 @@ impl Folder {
             Raised::Claimed if shared.options.broken == crate::proof::Broken::DeleteWhileClaimed => {}
             Raised::Claimed => return Err(FoldError::Claimed),
         }
+        failpoint("mark");
         for entry in self.waiting.drain(..count) {
             self.waiting_bytes -= entry.size;
             if let Some(bytes) = entry.bytes {
@@ -231,20 +232,12 @@ impl Folder {
     /// Deletes what lies below the mark. What cannot be deleted now is tried again with the next batch.
     async fn delete(&mut self) {
         let shared = &self.shared;
-        let left: Vec<Option<EntryNo>> = stream::iter(std::mem::take(&mut self.undeleted))
-            .map(|number| {
-                let delete = async move {
-                    let key = keys::log(&shared.session, number);
-                    let error = shared.bucket.delete(&key).await.err()?;
-                    tracing::debug!(%error, "a folded entry stays for now");
-                    Some(number)
-                };
-                delete.boxed()
-            })
-            .buffer_unordered(PARALLEL)
-            .collect()
-            .await;
-        self.undeleted = left.into_iter().flatten().collect();
+        let numbers = std::mem::take(&mut self.undeleted);
+        let keys = numbers.iter().map(|number| keys::log(&shared.session, *number)).collect();
+        for (key, error) in shared.bucket.delete_many(keys).await {
+            tracing::debug!(%error, "a folded entry stays for now");
+            self.undeleted.extend(keys::parse_log(&shared.session, &key));
+        }
     }
 
     /// Counts what was folded, and compacts the cells that have gone far enough.
@@ -318,6 +311,7 @@ pub(crate) async fn write_history(bucket: &Bucket, entries: Vec<Entry>) -> Resul
                 let size = bytes.len() as u64;
                 let key = keys::history(&scope, &name);
                 patiently(|| bucket.put(&key, bytes.clone())).await?;
+                failpoint("fold");
                 Ok(Written { scope, name, size })
             };
             write.boxed()

@@ -16,8 +16,10 @@
 //! timestamps come from the caller.
 
 mod compact;
+mod disk;
 mod entry;
 mod fold;
+mod hedge;
 mod history;
 mod json;
 mod keys;
@@ -34,6 +36,8 @@ mod restore;
 mod rules;
 mod seal;
 mod sums;
+#[cfg(test)]
+mod trouble;
 mod wakes;
 mod writer;
 
@@ -44,7 +48,9 @@ pub use history::{HistoryObject, PlanError, list_history};
 pub use json::{RecordError, Versioned};
 pub use keys::{HistoryName, Level};
 pub use lease::{Lease, LeaseRecord, read_lease, read_leases, write_lease};
-pub use log::{CellTx, CloseError, Frontier, LogError, LogOptions, Position, SessionLog, StartError};
+pub use log::{
+    CellTx, CloseError, Frontier, LogError, LogOptions, Position, SessionLog, StartError, WAIT_BUDGETS,
+};
 pub use owner::{Claim, OwnerRecord, claim, read_owner, renounce};
 pub use record::{Phase, SessionRecord};
 pub use restore::{MAX_PAGES, RestoreError, Restored, restore};

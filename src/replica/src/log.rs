@@ -8,16 +8,21 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use celld_bucket::Bucket;
+use celld_bucket::{Bucket, BucketError, failpoint};
 use celld_ids::{CellScope, Epoch, SessionId};
 use celld_ltx::{InvalidFile, PAGE_SIZE, Page, Txid};
-use parking_lot::Mutex;
+use parking_lot::{Condvar, Mutex};
+use tokio::runtime::Handle;
 use tokio::sync::{Notify, mpsc, watch};
 use tokio::task::JoinHandle;
+use tokio::time::Instant;
 
+use crate::disk::{self, DiskWriter};
 use crate::entry::AlarmChange;
 use crate::fold::{FoldError, Folder, Request};
+use crate::hedge::Hedge;
 use crate::json::RecordError;
+use crate::publish::Patience;
 use crate::seal::{SealError, seal_session};
 use crate::writer::Writer;
 use crate::{record, writer};
@@ -66,6 +71,9 @@ pub struct Frontier {
     pub failed: Option<Arc<LogError>>,
 }
 
+/// How many times [`LogOptions::durability_timeout`] a transaction may wait behind others before its own upload starts.
+pub const WAIT_BUDGETS: u32 = 6;
+
 /// Why a session's log ended. The process must stop serving: another session may own its cells already.
 #[derive(Debug, thiserror::Error)]
 pub enum LogError {
@@ -86,6 +94,12 @@ pub enum LogError {
         /// What the store said last.
         problem: String,
     },
+    /// An entry was not written, certainly not, and did not get written in time: the disk is full, access is denied.
+    #[error("the log cannot go on: {cause}")]
+    NotWritten {
+        /// What the store said last. Its message names the object.
+        cause: BucketError,
+    },
     /// Something that celld did not write, or damaged bytes, at a place of this session's log.
     #[error("{key} holds something that this session did not write")]
     Foreign {
@@ -101,6 +115,12 @@ pub enum LogError {
         txid: Txid,
         /// What is wrong with it.
         problem: InvalidFile,
+    },
+    /// A transaction waited for its turn to be uploaded so long that its writer must be told.
+    #[error("transactions have waited {} s for those before them: the store takes them too slowly", waited.as_secs())]
+    Overdue {
+        /// How long the oldest has waited.
+        waited: Duration,
     },
     /// The log was closed, or its tasks are gone with their runtime.
     #[error("the log is closed")]
@@ -139,10 +159,15 @@ pub struct LogOptions {
     pub depth: usize,
     /// Page bytes (uncompressed) in one entry; one transaction may exceed it.
     pub entry_bytes: u64,
-    /// How long an entry may stay unproven before the log fails.
+    /// How long an entry may stay unproven before the log fails, from the moment at which its upload starts. A transaction waits
+    /// for that moment at most [`WAIT_BUDGETS`] times as long.
     pub durability_timeout: Duration,
+    /// Send a create that is unusually slow a second time (`hedge`).
+    pub hedge: bool,
     /// How long one call to the store may take before its outcome counts as unknown.
     pub attempt_timeout: Duration,
+    /// Page bytes (uncompressed) that may wait for their proof before the log is congested.
+    pub backlog_bytes: u64,
     /// Fold when this many entries wait,
     pub fold_entries: usize,
     /// … or this many bytes of them,
@@ -166,7 +191,9 @@ impl Default for LogOptions {
             depth: 8,
             entry_bytes: 8 << 20,
             durability_timeout: Duration::from_secs(10),
+            hedge: true,
             attempt_timeout: Duration::from_secs(3),
+            backlog_bytes: 128 << 20,
             fold_entries: 512,
             fold_bytes: 16 << 20,
             fold_interval: Duration::from_secs(10),
@@ -197,6 +224,7 @@ impl Drop for Inner {
         for task in &self.tasks {
             task.abort();
         }
+        self.shared.stop();
     }
 }
 
@@ -208,10 +236,17 @@ pub(crate) struct Shared {
     pub queue: Mutex<Queue>,
     /// Told when the queue is no longer empty, or closed.
     pub wake: Notify,
+    /// The same for a writer that is a thread.
+    pub arrived: Condvar,
+    /// Since when such a writer has been busy with an entry.
+    pub writing: Mutex<Option<Instant>>,
     durable: AtomicU64,
     frontier: watch::Sender<Frontier>,
+    pub hedge: Hedge,
     /// Weight of the transactions that are not yet durable.
     pub backlog: AtomicU64,
+    /// Acknowledged entries.
+    pub entries: AtomicU64,
     /// Bytes of acknowledged entries that are kept in memory.
     pub kept: AtomicU64,
 }
@@ -219,7 +254,8 @@ pub(crate) struct Shared {
 /// Transactions that no entry has taken yet.
 #[derive(Default)]
 pub(crate) struct Queue {
-    pub waiting: VecDeque<CellTx>,
+    /// Each with the time at which it came.
+    pub waiting: VecDeque<(Instant, CellTx)>,
     appended: u64,
     pub closed: bool,
 }
@@ -237,14 +273,20 @@ impl Shared {
         self.end(error);
     }
 
-    /// Ends the log: what is not durable now never will be. The first error stays.
-    fn end(&self, error: LogError) {
+    /// Takes nothing more, and drops what no entry has taken.
+    fn stop(&self) {
         {
             let mut queue = self.queue.lock();
             queue.closed = true;
             queue.waiting.clear();
         }
         self.wake.notify_one();
+        self.arrived.notify_one();
+    }
+
+    /// Ends the log: what is not durable now never will be. The first error stays.
+    fn end(&self, error: LogError) {
+        self.stop();
         self.frontier.send_if_modified(|frontier| {
             if frontier.failed.is_some() {
                 return false;
@@ -252,6 +294,16 @@ impl Shared {
             frontier.failed = Some(Arc::new(error));
             true
         });
+    }
+
+    /// How long to try with an entry.
+    pub(crate) fn patience(&self) -> Patience {
+        Patience {
+            attempt: self.options.attempt_timeout,
+            total: self.options.durability_timeout,
+            #[cfg(test)]
+            broken: self.options.broken,
+        }
     }
 
     pub(crate) fn has_failed(&self) -> bool {
@@ -270,22 +322,24 @@ impl SessionLog {
         if !record::create(&bucket, &session).await? {
             return Err(StartError::Used(session));
         }
+        let hedge = options.hedge;
         let shared = Arc::new(Shared {
             bucket,
             session,
             options,
             queue: Mutex::default(),
             wake: Notify::new(),
+            arrived: Condvar::new(),
+            writing: Mutex::new(None),
             durable: AtomicU64::new(0),
             frontier: watch::Sender::new(Frontier::default()),
+            hedge: Hedge::new(hedge),
             backlog: AtomicU64::new(0),
+            entries: AtomicU64::new(0),
             kept: AtomicU64::new(0),
         });
         let (fold, requests) = mpsc::unbounded_channel();
-        let tasks = [
-            tokio::spawn(Writer::new(shared.clone(), fold.clone()).run()),
-            tokio::spawn(Folder::new(shared.clone(), requests).run()),
-        ];
+        let tasks = [spawn_writer(&shared, &fold), tokio::spawn(Folder::new(shared.clone(), requests).run())];
         Ok(SessionLog { inner: Arc::new(Inner { shared, fold, tasks }) })
     }
 
@@ -300,8 +354,10 @@ impl SessionLog {
     /// The transaction is durable when the frontier reaches the position returned. A log that has failed or is closing takes
     /// nothing and returns [`Position::NEVER`]; [`Frontier::failed`] says why, at the latest when it is closed.
     pub fn append(&self, tx: CellTx) -> Position {
+        failpoint("commit");
         let shared = &self.inner.shared;
         let weight = tx.weight();
+        let now = Instant::now();
         let mut queue = shared.queue.lock();
         if queue.closed {
             return Position::NEVER;
@@ -309,11 +365,12 @@ impl SessionLog {
         queue.appended += 1;
         let position = Position(queue.appended);
         let was_empty = queue.waiting.is_empty();
-        queue.waiting.push_back(tx);
+        queue.waiting.push_back((now, tx));
         shared.backlog.fetch_add(weight, Ordering::Relaxed);
         drop(queue);
         if was_empty {
             shared.wake.notify_one();
+            shared.arrived.notify_one();
         }
         position
     }
@@ -344,9 +401,43 @@ impl SessionLog {
         }
     }
 
-    /// Bytes in memory that wait for their proof. A caller stops accepting writes when this grows beyond what it can spare.
+    #[cfg(test)]
+    pub(crate) fn shared_for_tests(&self) -> Arc<Shared> {
+        self.inner.shared.clone()
+    }
+
+    /// How many entries are acknowledged so far.
+    pub fn entries(&self) -> u64 {
+        self.inner.shared.entries.load(Ordering::Relaxed)
+    }
+
+    /// Bytes in memory that wait for their proof.
     pub fn backlog_bytes(&self) -> u64 {
         self.inner.shared.backlog.load(Ordering::Relaxed)
+    }
+
+    /// `true` while cells commit faster than the bucket takes: more waits than [`LogOptions::backlog_bytes`]. Whoever starts what
+    /// may write then refuses or delays it ([`SessionLog::ready`]); what runs already is taken all the same. One atomic load.
+    pub fn is_congested(&self) -> bool {
+        self.backlog_bytes() > self.inner.shared.options.backlog_bytes
+    }
+
+    /// Waits until the log is not congested.
+    pub async fn ready(&self) -> Result<(), Arc<LogError>> {
+        if !self.is_congested() {
+            return Ok(());
+        }
+        // Whatever shortens the backlog moves the frontier.
+        let reached = self
+            .frontier()
+            .wait_for(|now| now.failed.is_some() || !self.is_congested())
+            .await
+            .map(|now| now.failed.clone());
+        match reached {
+            Ok(None) => Ok(()),
+            Ok(Some(error)) => Err(error),
+            Err(_) => Err(Arc::new(LogError::Closed)),
+        }
     }
 
     /// Makes everything that was appended so far durable and part of its cells' history, so that a restore finds it. For a cell
@@ -369,6 +460,7 @@ impl SessionLog {
         let shared = &self.inner.shared;
         shared.queue.lock().closed = true;
         shared.wake.notify_one();
+        shared.arrived.notify_one();
         let result = self.fold_and_seal().await;
         shared.end(LogError::Closed);
         result
@@ -388,6 +480,18 @@ impl SessionLog {
     }
 }
 
+/// Starts the writer that suits the store; returns the task to abort when nobody needs it any more.
+fn spawn_writer(shared: &Arc<Shared>, fold: &mpsc::UnboundedSender<Request>) -> JoinHandle<()> {
+    if shared.bucket.is_on_disk() {
+        let writer = DiskWriter::new(shared.clone(), fold.clone(), Handle::current());
+        match std::thread::Builder::new().name("celld-log".into()).spawn(move || writer.run()) {
+            Ok(_) => return tokio::spawn(disk::watch(shared.clone())),
+            Err(error) => tracing::warn!(%error, "no thread for the log; its entries are written by tasks"),
+        }
+    }
+    tokio::spawn(Writer::new(shared.clone(), fold.clone()).run())
+}
+
 impl std::fmt::Debug for SessionLog {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "SessionLog({}, durable up to {})", self.session(), self.durable().0)
@@ -401,13 +505,13 @@ pub(crate) fn take_batch(queue: &mut Queue, entry_bytes: u64) -> Vec<CellTx> {
         .waiting
         .iter()
         .take(writer::MAX_TRANSACTIONS)
-        .take_while(|tx| {
+        .take_while(|(_, tx)| {
             let first = weight == 0;
             weight += tx.weight();
             first || weight <= entry_bytes
         })
         .count();
-    queue.waiting.drain(..fits).collect()
+    queue.waiting.drain(..fits).map(|(_, tx)| tx).collect()
 }
 
 /// What a batch adds to the backlog.

@@ -11,7 +11,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 /// More transactions per entry than this (averaged) count as busy.
-const BUSY: f64 = 4.0;
+pub(crate) const BUSY: f64 = 4.0;
 
 /// The least distance between entries while busy.
 const BUSY_SPACING: Duration = Duration::from_millis(1);

@@ -13,6 +13,7 @@ use rand::{Rng, SeedableRng};
 use tokio::time::{sleep, timeout};
 
 use crate::entry::{AlarmChange, EntryNo};
+use crate::hedge::Hedge;
 use crate::log::{CellTx, LogOptions, SessionLog};
 use crate::publish::{Patience, publish};
 use crate::{FoldError, Restored, SealError, keys, restore, seal_session};
@@ -100,6 +101,7 @@ fn faults(random: &mut StdRng) -> Faults {
         late: 0.06,
         late_by: Duration::from_millis(random.random_range(1..3000)),
         throttled: 0.04,
+        ..Faults::default()
     }
 }
 
@@ -308,7 +310,16 @@ async fn a_store_that_never_answers_fails_the_entry_in_time() {
             total: Duration::from_secs(10),
             broken: Broken::None,
         };
-        let result = publish(&store, &session("old.1"), EntryNo(1), &"entry".into(), patience).await;
+        let result = publish(
+            &store,
+            &session("old.1"),
+            EntryNo(1),
+            &"entry".into(),
+            &Hedge::new(true),
+            patience,
+            None,
+        )
+        .await;
         assert!(matches!(result, Err(crate::LogError::Unresolved { .. })));
         assert!(start.elapsed() < Duration::from_secs(12), "{:?}", start.elapsed());
     }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use celld_bucket::{Bucket, BucketError, WriteOutcome};
 use celld_ids::SessionId;
 use serde::{Deserialize, Serialize};
+use tokio::time::sleep;
 
 use crate::entry::EntryNo;
 use crate::json::{self, RecordError, Versioned};
@@ -95,7 +96,7 @@ pub(crate) async fn create(bucket: &Bucket, session: &SessionId) -> Result<bool,
             WriteOutcome::Failed(error) if !error.is_transient() => return Err(error.into()),
             WriteOutcome::Failed(_) => {}
         }
-        backoff(attempt).await;
+        sleep(pause(&key, attempt)).await;
     }
     Err(RecordError::Contended { key, problem: "no answer from the store".into() })
 }
@@ -144,7 +145,7 @@ pub(crate) async fn change<T>(
             Ok(None) => return Ok(None),
             Err(RecordError::Bucket(error)) if error.is_transient() => {
                 problem = error.to_string();
-                backoff(attempt).await;
+                sleep(pause(&key, attempt)).await;
                 continue;
             }
             Err(error) => return Err(error),
@@ -163,11 +164,11 @@ pub(crate) async fn change<T>(
             WriteOutcome::Refused => {}
             WriteOutcome::Unknown(error) => {
                 problem = error.to_string();
-                backoff(attempt).await;
+                sleep(pause(&key, attempt)).await;
             }
             WriteOutcome::Failed(error) if error.is_transient() => {
                 problem = error.to_string();
-                backoff(attempt).await;
+                sleep(pause(&key, attempt)).await;
             }
             WriteOutcome::Failed(error) => return Err(error.into()),
         }
@@ -190,7 +191,17 @@ where
     }
 }
 
-/// 20 ms to 1.3 s.
+/// The pause before attempt `attempt + 2` at the object `key`: up to 20 ms, 40 ms … 1.3 s, and at least half of it. Which part
+/// is chosen by the key, without dice: the processes of a fleet, which meet the same trouble in the same instant, work on
+/// different objects and do not come back together.
+pub(crate) fn pause(key: &str, attempt: u32) -> Duration {
+    let hash = crc_fast::checksum(crc_fast::CrcAlgorithm::Crc64Nvme, key.as_bytes())
+        .wrapping_add(u64::from(attempt));
+    let part = hash.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 48;
+    Duration::from_millis(20 << attempt.min(6)).mul_f64(0.5 + part as f64 / f64::from(1u32 << 17))
+}
+
+/// 20 ms to 1.3 s. The store's client spreads the requests of a fleet below this.
 pub(crate) async fn backoff(attempt: u32) {
-    tokio::time::sleep(Duration::from_millis(20 << attempt.min(6))).await;
+    sleep(Duration::from_millis(20 << attempt.min(6))).await;
 }

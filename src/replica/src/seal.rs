@@ -14,7 +14,7 @@
 //! The record decides, not the walk: a walk that was overtaken by another process can meet places whose entries that process has
 //! deleted. Its own compare-and-swap then fails, and what the record says holds.
 
-use celld_bucket::{Bucket, BucketError, WriteOutcome};
+use celld_bucket::{Bucket, BucketError, WriteOutcome, failpoint};
 use celld_ids::SessionId;
 use futures::{FutureExt, StreamExt, TryStreamExt, stream};
 
@@ -96,6 +96,7 @@ pub async fn seal_session(
             Phase::Open => claim(bucket, session, by).await?,
             Phase::Claimed { .. } => {
                 let at = walk(bucket, session, by, mark).await?;
+                failpoint("seal");
                 advance(bucket, session, Phase::Sealed { at: at.0 }).await?;
             }
             Phase::Sealed { at } => {

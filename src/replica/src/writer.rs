@@ -9,6 +9,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use bytes::Bytes;
+use celld_bucket::failpoint;
 use celld_ltx::File;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
@@ -16,9 +17,9 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::entry::{EntryNo, Outgoing, encode_entry};
 use crate::fold::{Acknowledged, Request};
-use crate::log::{CellTx, LogError, Position, Shared, take_batch, weight};
+use crate::log::{CellTx, LogError, Position, Shared, WAIT_BUDGETS, take_batch, weight};
 use crate::pacing::{Pacing, Send};
-use crate::publish::{Patience, publish};
+use crate::publish::publish;
 
 /// Transactions in one entry at most: bounds the time to encode it, and the count on the wire.
 pub(crate) const MAX_TRANSACTIONS: usize = 4096;
@@ -77,10 +78,11 @@ impl Writer {
     /// Runs until the log fails, or is closed and empty.
     pub(crate) async fn run(mut self) {
         loop {
-            let (waiting, closed) = {
+            let (since, closed) = {
                 let queue = self.shared.queue.lock();
-                (!queue.waiting.is_empty(), queue.closed)
+                (queue.waiting.front().map(|(came, _)| *came), queue.closed)
             };
+            let waiting = since.is_some();
             if self.shared.has_failed() || (closed && !waiting && self.flights.is_empty()) {
                 return;
             }
@@ -93,6 +95,15 @@ impl Writer {
                     }
                     Send::At(time) => due = Some(time),
                     Send::Full => {}
+                }
+                let patience = self.shared.options.durability_timeout * WAIT_BUDGETS;
+                if let Some(since) = since {
+                    let waited = since.elapsed();
+                    if waited >= patience {
+                        self.shared.fail(LogError::Overdue { waited });
+                        return;
+                    }
+                    due = Some(due.map_or(since + patience, |due: Instant| due.min(since + patience)));
                 }
             }
             let shared = self.shared.clone();
@@ -143,7 +154,7 @@ impl Writer {
             self.shared.backlog.fetch_sub(landed.weight, Ordering::Relaxed);
             match landed.outcome {
                 Ok(published) => {
-                    self.hand_to_fold(landed.number, published.bytes);
+                    hand_to_fold(&self.shared, &self.fold, landed.number, published.bytes);
                     self.prefix = self.prefix.next();
                     reached = Some(landed.last);
                 }
@@ -160,18 +171,24 @@ impl Writer {
             self.shared.advance(position);
         }
     }
+}
 
-    /// Before the frontier moves: whoever waits for a position and then asks for a fold gets that position folded.
-    fn hand_to_fold(&self, number: EntryNo, bytes: Bytes) {
-        let size = bytes.len() as u64;
-        let keep = self.shared.kept.load(Ordering::Relaxed) + size <= self.shared.options.keep_bytes;
-        if keep {
-            self.shared.kept.fetch_add(size, Ordering::Relaxed);
-        }
-        let acknowledged = Acknowledged { number, size, bytes: keep.then_some(bytes) };
-        // The fold task ends before the writer only when the log has failed.
-        let _ = self.fold.send(Request::Acknowledged(acknowledged));
+/// Before the frontier moves: whoever waits for a position and then asks for a fold gets that position folded.
+pub(crate) fn hand_to_fold(
+    shared: &Shared,
+    fold: &mpsc::UnboundedSender<Request>,
+    number: EntryNo,
+    bytes: Bytes,
+) {
+    shared.entries.fetch_add(1, Ordering::Relaxed);
+    let size = bytes.len() as u64;
+    let keep = shared.kept.load(Ordering::Relaxed) + size <= shared.options.keep_bytes;
+    if keep {
+        shared.kept.fetch_add(size, Ordering::Relaxed);
     }
+    let acknowledged = Acknowledged { number, size, bytes: keep.then_some(bytes) };
+    // The fold task ends before the writer only when the log has failed.
+    let _ = fold.send(Request::Acknowledged(acknowledged));
 }
 
 /// Encodes and publishes one entry.
@@ -185,18 +202,17 @@ async fn write(shared: &Arc<Shared>, number: EntryNo, batch: Vec<CellTx>) -> Res
             .await
             .map_err(|_| LogError::Closed)??
     };
-    let patience = Patience {
-        attempt: shared.options.attempt_timeout,
-        total: shared.options.durability_timeout,
-        #[cfg(test)]
-        broken: shared.options.broken,
-    };
     let start = Instant::now();
-    publish(&shared.bucket, &shared.session, number, &bytes, patience).await?;
+    publish(&shared.bucket, &shared.session, number, &bytes, &shared.hedge, shared.patience(), None).await?;
+    failpoint("upload");
     Ok(Published { bytes, took: start.elapsed() })
 }
 
-fn encode(session: &celld_ids::SessionId, number: EntryNo, batch: Vec<CellTx>) -> Result<Bytes, LogError> {
+pub(crate) fn encode(
+    session: &celld_ids::SessionId,
+    number: EntryNo,
+    batch: Vec<CellTx>,
+) -> Result<Bytes, LogError> {
     let mut files = Vec::with_capacity(batch.len());
     for tx in batch {
         let CellTx { scope, epoch, txid, commit, pages, timestamp_ms, alarm } = tx;

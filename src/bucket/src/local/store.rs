@@ -11,6 +11,7 @@
 //! * A write is answered only after its directory entry has been flushed, and so is a refusal: what refuses a writer will
 //!   still be there after a power failure.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
 use std::ops::Range;
@@ -305,21 +306,50 @@ impl Inner {
     }
 
     fn delete(&self, key: &str) -> Result<(), Trouble> {
-        let place = path::place(key);
-        let failed = |error: io::Error| self.io(&place, error);
+        match self.delete_many(&[key.to_owned()]).pop() {
+            Some((_, trouble)) => Err(trouble),
+            None => Ok(()),
+        }
+    }
+
+    /// Deletes objects with one flush for each directory. Returns those that may still be there.
+    fn delete_many(&self, keys: &[String]) -> Vec<(String, Trouble)> {
+        let mut failed = Vec::new();
+        let mut changed: BTreeMap<String, (Arc<OwnedFd>, Vec<&String>)> = BTreeMap::new();
+        for key in keys {
+            let place = path::place(key);
+            match self.unlink(key, &place) {
+                Ok(Some(dir)) => {
+                    changed.entry(place.dir).or_insert_with(|| (dir, Vec::new())).1.push(key);
+                }
+                Ok(None) => {}
+                Err(trouble) => failed.push((key.clone(), trouble)),
+            }
+        }
+        for (path, (dir, keys)) in changed {
+            if let Err(error) = self.disk.sync_dir(&dir) {
+                let trouble = |key: &String| self.io(&path::place(key), error);
+                failed.extend(keys.into_iter().map(|key| (key.clone(), trouble(key))));
+            }
+            // A directory in which this process creates objects will be needed again.
+            if self.dirs.kept(&path).is_none() {
+                self.prune(&path);
+            }
+        }
+        failed
+    }
+
+    /// Removes an object's name, not yet durably. The directory that changed, if one did.
+    fn unlink(&self, key: &str, place: &Place) -> Result<Option<Arc<OwnedFd>>, Trouble> {
+        let failed = |error: io::Error| self.io(place, error);
         let _lock = self.lock(key)?;
         // By its path: a directory that we hold open may have been removed and made again.
-        let Some(dir) = self.dirs.existing(&place.dir).map_err(failed)? else { return Ok(()) };
+        let Some(dir) = self.dirs.existing(&place.dir).map_err(failed)? else { return Ok(None) };
         match unlinkat(&dir, place.file.as_str(), AtFlags::empty()) {
-            Ok(()) => self.disk.sync_dir(&dir).map_err(|error| failed(error.into()))?,
-            Err(Errno::NOENT) => {}
-            Err(error) => return Err(failed(error.into())),
+            Ok(()) => Ok(Some(dir)),
+            Err(Errno::NOENT) => Ok(None),
+            Err(error) => Err(failed(error.into())),
         }
-        // A directory in which this process creates objects will be needed again.
-        if self.dirs.kept(&place.dir).is_none() {
-            self.prune(&place.dir);
-        }
-        Ok(())
     }
 
     /// Removes `dir` and those above it as long as they are empty. Not durable and not complete: an empty directory is
@@ -389,6 +419,24 @@ impl Store for LocalStore {
         self.write("create", key, move |inner, key| inner.create(key, &bytes)).await
     }
 
+    fn is_on_disk(&self) -> bool {
+        true
+    }
+
+    fn create_blocking(&self, key: &str, bytes: &Bytes) -> Option<WriteOutcome> {
+        let inner = &self.inner;
+        if let Some(detail) = inner.disk.failure() {
+            let at = inner.at("create", key);
+            return Some(WriteOutcome::Failed(BucketError::Failing { at, detail: detail.to_owned() }));
+        }
+        Some(match inner.create(key, bytes) {
+            Ok(Written::Done(nonce)) => WriteOutcome::Done(Version::from_tag(&nonce.text())),
+            Ok(Written::Refused) => WriteOutcome::Refused,
+            Ok(Written::Unknown(trouble)) => WriteOutcome::Unknown(inner.error("create", key, trouble)),
+            Err(trouble) => WriteOutcome::Failed(inner.error("create", key, trouble)),
+        })
+    }
+
     async fn update(&self, key: &str, bytes: Bytes, version: &Version) -> WriteOutcome {
         let version = version.clone();
         self.write("update", key, move |inner, key| inner.update(key, &bytes, &version)).await
@@ -406,6 +454,24 @@ impl Store for LocalStore {
 
     async fn delete(&self, key: &str) -> Result<(), BucketError> {
         Ok(self.run("delete", key, |inner, key| inner.delete(key)).await?)
+    }
+
+    async fn delete_many(&self, keys: Vec<String>) -> Vec<(String, BucketError)> {
+        let all = keys.clone();
+        let deleted = self.run("delete", "", move |inner, _| Ok(inner.delete_many(&keys))).await;
+        match deleted {
+            Ok(failed) => {
+                let error = |(key, trouble): (String, Trouble)| {
+                    let error = self.inner.error("delete", &key, trouble);
+                    (key, error)
+                };
+                failed.into_iter().map(error).collect()
+            }
+            Err(failure) => {
+                let error = BucketError::from(failure);
+                all.into_iter().map(|key| (key, error.clone())).collect()
+            }
+        }
     }
 
     async fn list(
