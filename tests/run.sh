@@ -9,18 +9,7 @@ for tool in cargo cc npm; do
   command -v "$tool" >/dev/null || { echo "tests/run.sh: $tool is not on PATH, and the tests need it" >&2; exit 1; }
 done
 
-tools=${CARGO_TARGET_DIR:-target}/test-tools
-mkdir -p "$tools"
-tools=$(cd "$tools" && pwd)
-cmp -s tests/package-lock.json "$tools/package-lock.json" || {
-  cp tests/package.json tests/package-lock.json "$tools/"
-  npm ci --prefix "$tools" --no-audit --no-fund --loglevel=error
-}
-if [ -z "${CELLD_ESBUILD:-}" ]; then
-  # The native program inside the package: the package's own launcher starts Node.js first.
-  CELLD_ESBUILD=$(ls "$tools"/node_modules/@esbuild/*/bin/esbuild | head -n1)
-  export CELLD_ESBUILD
-fi
+. tests/tools.sh
 (cd examples/hono && { [ -d node_modules ] || npm ci --no-audit --no-fund --loglevel=error; })
 
 # The binary first: the whole-binary tests start it.

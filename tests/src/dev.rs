@@ -67,6 +67,11 @@ impl Dev {
         })
     }
 
+    /// Whether the listener has been announced.
+    pub fn is_announced(&self) -> bool {
+        said(&self.stdout).iter().any(|line| announced(line).is_some())
+    }
+
     /// `GET path`.
     ///
     /// # Panics

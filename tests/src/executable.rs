@@ -12,8 +12,9 @@ pub fn executable() -> PathBuf {
         return path.into();
     }
     let test = std::env::current_exe().expect("a test knows its own path");
-    // target/release/deps/TEST
-    let path = test.ancestors().nth(2).map(|release| release.join("celld")).unwrap_or_default();
+    // target/release/deps/TEST or target/release/PROGRAM
+    let beside = test.ancestors().skip(1).take(2).map(|directory| directory.join("celld"));
+    let path = beside.into_iter().find(|path| path.is_file()).unwrap_or_default();
     assert!(
         path.is_file(),
         "{} does not exist: build it (`cargo build --release`) or set CELLD_BIN",

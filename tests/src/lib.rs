@@ -3,14 +3,18 @@
 //!
 //! Invariant: knows nothing of the crates behind the executable.
 
+mod crash;
 mod dev;
 mod executable;
 mod http;
+mod mount;
 mod project;
 mod wait;
 
+pub use crash::{CrashOptions, CrashReport, crash};
 pub use dev::Dev;
 pub use executable::{celld, executable};
 pub use http::{Events, Response, get, post, request};
+pub use mount::Mount;
 pub use project::Project;
 pub use wait::{PATIENCE, eventually};
