@@ -128,6 +128,7 @@ impl CellDb {
         match self.state {
             State::Lost => Err(StorageError::ImageLost),
             State::Closed(Backing::File { path, .. }) => Ok(Image::File(path.into())),
+            State::Closed(Backing::Paged(image)) => Ok(Image::Paged(image)),
             State::Closed(backing) => Ok(match backing.copy()? {
                 bytes if bytes.is_empty() => Image::Empty,
                 bytes => Image::Memory(bytes),

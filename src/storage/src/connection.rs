@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rusqlite::ffi;
 
 use crate::authorizer::{Author, Authorizer, mentions_reserved};
-use crate::backing::Backing;
+use crate::backing::{Backing, ReadError};
 use crate::error::{StorageError, TRANSACTION_STATEMENT};
 use crate::limits::{Limits, MAX_LENGTH};
 use crate::memory::{self, Budget};
@@ -255,6 +255,11 @@ impl Connection {
 
     /// The error SQLite reported last on this connection.
     pub(crate) fn error(&self, code: i32) -> StorageError {
+        if code & 0xff == ffi::SQLITE_IOERR
+            && let Some(ReadError::Page { pgno, error }) = self.store_ref().read_failure()
+        {
+            return StorageError::page(*pgno, error);
+        }
         // SAFETY: the handle is open; the message is NUL-terminated and copied at once.
         let (mut message, offset) = unsafe {
             let message = CStr::from_ptr(ffi::sqlite3_errmsg(self.raw())).to_string_lossy().into_owned();

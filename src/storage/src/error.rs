@@ -4,6 +4,8 @@ use std::borrow::Cow;
 
 use rusqlite::ffi;
 
+use crate::paged::PageError;
+
 /// The text workerd gives for a transaction statement in user SQL.
 pub const TRANSACTION_STATEMENT: &str = "To execute a transaction, please use the state.storage.transaction() or \
     state.storage.transactionSync() APIs instead of the SQL BEGIN TRANSACTION or SAVEPOINT statements. The JavaScript \
@@ -36,6 +38,15 @@ pub enum StorageError {
     /// The commit hook refused: [`crate::CellDb::refuse_commits`] is on.
     #[error("the cell no longer accepts writes on this node")]
     CommitRefused,
+    /// A page of a paged image could not be fetched. The database is unharmed: what failed can be tried again, but if it was part
+    /// of a turn that had written something, those writes are gone, which the next commit reports.
+    #[error("page {pgno} of the cell's database cannot be read: {cause}")]
+    Page {
+        /// The page.
+        pgno: u32,
+        /// The object that failed and how, or the deadline that passed.
+        cause: String,
+    },
     /// The cell's local image could not be read or written. Durable history is not affected.
     #[error("cannot {action} the local image {path}: {source}")]
     Image {
@@ -59,8 +70,12 @@ impl StorageError {
             Self::Sqlite { code, .. } => {
                 matches!(code & 0xff, ffi::SQLITE_CORRUPT | ffi::SQLITE_IOERR | ffi::SQLITE_NOTADB)
             }
-            Self::Usage(_) | Self::CursorClosed => false,
+            Self::Usage(_) | Self::CursorClosed | Self::Page { .. } => false,
         }
+    }
+
+    pub(crate) fn page(pgno: u32, error: &PageError) -> Self {
+        Self::Page { pgno, cause: error.to_string() }
     }
 
     pub(crate) fn usage(text: &'static str) -> Self {

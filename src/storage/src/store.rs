@@ -4,7 +4,7 @@
 
 use celld_ltx::{PAGE_SIZE, Page};
 
-use crate::backing::Backing;
+use crate::backing::{Backing, ReadError};
 use crate::overlay::Overlay;
 
 /// What one committed transaction did to the database: the input of the session log.
@@ -33,8 +33,10 @@ pub(crate) struct Store {
     /// Deleting everything: the committed pages are hidden, and go away with the next commit.
     masked: bool,
     committed: Option<CommittedTx>,
-    /// The first failure to read or write the image. After a failed write the image is not what was committed.
+    /// The first failure to write the image, which is then not what was committed.
     failure: Option<std::io::Error>,
+    /// Why the last read failed.
+    read_failure: Option<ReadError>,
     broken: bool,
     /// The commit hook refuses while this is set.
     pub(crate) refuse_commits: bool,
@@ -54,6 +56,7 @@ impl Store {
             masked: false,
             committed: None,
             failure: None,
+            read_failure: None,
             broken: false,
             refuse_commits: false,
             rolled_back: false,
@@ -98,10 +101,15 @@ impl Store {
         match self.backing.read(offset, out) {
             Ok(there) => Ok(there == out.len()),
             Err(error) => {
-                self.failure.get_or_insert(error);
+                self.read_failure = Some(error);
                 Err(StoreError::Read)
             }
         }
+    }
+
+    /// Why the last read that failed did so.
+    pub(crate) fn read_failure(&self) -> Option<&ReadError> {
+        self.read_failure.as_ref()
     }
 
     pub(crate) fn write(&mut self, pgno: u32, page: &[u8]) -> Result<(), StoreError> {
