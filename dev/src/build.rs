@@ -56,6 +56,8 @@ pub(crate) struct Builder {
     /// Notes and warnings that were shown; a line that is still true after the next save is no news.
     shown: HashSet<String>,
     sources: Sources,
+    /// Deployments made.
+    deployments: u64,
 }
 
 /// Which files below the project the last build was made from.
@@ -68,6 +70,10 @@ pub(crate) enum Sources {
     /// build would start the next one.
     Only(Vec<PathBuf>),
 }
+
+/// Old deployments are removed after this many new ones, down to the newest few.
+const PRUNE_EVERY: u64 = 20;
+const KEPT: usize = 10;
 
 impl Sources {
     /// Whether a change of `path` can change the result.
@@ -90,6 +96,7 @@ impl Builder {
             last: None,
             shown: HashSet::new(),
             sources: Sources::All,
+            deployments: 0,
         }
     }
 
@@ -119,6 +126,13 @@ impl Builder {
         }
         let id = deploy(&self.bucket, &project, &bundle).await?.id;
         self.last = Some((content, id.clone()));
+        self.deployments += 1;
+        if self.deployments.is_multiple_of(PRUNE_EVERY) {
+            // They cost nothing but space: another time will do.
+            if let Err(error) = celld_project::prune(&self.bucket, KEPT).await {
+                tracing::debug!(%error, "old deployments stay for now");
+            }
+        }
         Ok(id)
     }
 }

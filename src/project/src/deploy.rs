@@ -205,7 +205,7 @@ async fn load_module(bucket: &Bucket, id: &str, entry: &ModuleEntry) -> Result<M
     Ok(Module { name: entry.name.clone(), kind: entry.kind, bytes: Arc::from(&object.bytes[..]) })
 }
 
-fn manifest_key(id: &str) -> String {
+pub(crate) fn manifest_key(id: &str) -> String {
     format!("deploy/manifests/{id}.json")
 }
 

@@ -12,6 +12,7 @@ mod deploy;
 mod dotenv;
 mod manifest;
 mod project;
+mod prune;
 pub mod templates;
 
 pub use bundle::{Bundle, BundleError, BundleOptions, Esbuild, Module, ModuleKind, bundle, find_esbuild};
@@ -26,3 +27,4 @@ pub use deploy::{
 pub use dotenv::{DotenvError, read_dotenv};
 pub use manifest::{DurableObject, Manifest, ManifestError, MigrationEntry, ModuleEntry, Service, VERSION};
 pub use project::Project;
+pub use prune::prune;

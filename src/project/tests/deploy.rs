@@ -1,11 +1,13 @@
 //! A deployment travels through a bucket unchanged, or is refused.
 
 use std::sync::Arc;
+use std::time::{Duration, UNIX_EPOCH};
 
 use bytes::Bytes;
 use celld_bucket::Bucket;
 use celld_project::{
-    Bundle, CURRENT_KEY, Module, ModuleKind, Project, Purpose, current, deploy, load, load_current,
+    Bundle, CURRENT_KEY, Module, ModuleKind, Project, Purpose, current, deploy, deploy_at, load,
+    load_current, prune,
 };
 
 fn module(name: &str, kind: ModuleKind, text: &str) -> Module {
@@ -112,6 +114,27 @@ async fn of_concurrent_deployments_one_is_current_and_all_are_complete() {
     for id in &ids {
         assert_eq!(load(&bucket, id).await.unwrap().modules.len(), 3);
     }
+}
+
+#[tokio::test]
+async fn old_deployments_go_with_what_only_they_had() {
+    let bucket = Bucket::in_memory();
+    let mut ids = Vec::new();
+    for n in 0..6_u64 {
+        let now = UNIX_EPOCH + Duration::from_secs(1_700_000_000 + n);
+        // The first and the last have the same code.
+        let code = format!("export default {}", n % 5);
+        ids.push(deploy_at(&bucket, &project(), &bundle(&code), now).await.unwrap().id);
+    }
+    assert_eq!(prune(&bucket, 3).await.unwrap(), 3);
+    assert_eq!(prune(&bucket, 3).await.unwrap(), 0);
+    for (n, id) in ids.iter().enumerate() {
+        assert_eq!(load(&bucket, id).await.is_ok(), n >= 3, "deployment {n}");
+    }
+    // The current one and the one before it stay in any case.
+    assert_eq!(prune(&bucket, 0).await.unwrap(), 1);
+    load_current(&bucket).await.unwrap().unwrap();
+    load(&bucket, &ids[4]).await.unwrap();
 }
 
 /// The futures may run on any thread of a runtime.
