@@ -366,3 +366,83 @@ fn a_worker_that_handles_nothing_replaces_nothing() {
     dev.says("no event handlers");
     assert_eq!(dev.get("/").body, "before");
 }
+
+/// A Worker and a cell that misuse what they are given in every way; `/ok` and the cell `good` are their neighbours.
+const MISUSE: &str = r#"
+import { DurableObject } from "cloudflare:workers";
+
+const acts = {
+  ok: () => "ok",
+  loop: () => { for (;;); },
+  async microtasks() { for (;;) await null; },
+  recursion: () => { const f = (n) => f(n + 1) + 1; return f(0); },
+  string: () => "x".repeat(1 << 28).repeat(4).length,
+  regexp: () => /^(a+)+$/.test("a".repeat(50) + "b"),
+  async timers() {
+    await Promise.all(Array.from({ length: 10_000 }, (_, i) => new Promise((done) => setTimeout(done, i % 50))));
+    return "10000 timers";
+  },
+  json: () => JSON.parse("[".repeat(10_000_000)),
+  sort: () => { for (;;) Array.from({ length: 1e5 }, (_, i) => -i).sort(); },
+};
+
+export class Cell extends DurableObject {
+  count() { const n = (this.ctx.storage.kv.get("n") ?? 0) + 1; this.ctx.storage.kv.put("n", n); return n; }
+  async act(name) { this.ctx.storage.kv.put("lost", name); return acts[name](); }
+  lost() { return this.ctx.storage.kv.get("lost") ?? null; }
+}
+
+export default {
+  async fetch(request, env) {
+    const [, where, name] = new URL(request.url).pathname.split("/");
+    try {
+      if (where === "count") return new Response(await env.CELL.getByName("good").count());
+      if (where === "lost") return Response.json(await env.CELL.getByName(name).lost());
+      if (where === "cell") return new Response(await env.CELL.getByName(name).act(name));
+    } catch (error) {
+      return new Response(`${error.name}: ${error.message}`, { status: 599 });
+    }
+    return new Response(await acts[name]());
+  },
+};
+"#;
+
+#[test]
+fn code_that_runs_away_fails_alone_and_with_the_platforms_words() {
+    let config = r#"{
+      "name": "misuse", "main": "src/index.js", "compatibility_date": "2026-01-01", "limits": { "cpu_ms": 300 },
+      "durable_objects": { "bindings": [{ "name": "CELL", "class_name": "Cell" }] },
+      "migrations": [{ "tag": "v1", "new_sqlite_classes": ["Cell"] }]
+    }"#;
+    let project = Project::new(&[("wrangler.jsonc", config), ("src/index.js", MISUSE)]);
+    let mut dev = with(&project, &[("CELLD_SHARDS", "1")]);
+    let mut counted = 0;
+    for act in ["loop", "microtasks", "regexp", "sort", "recursion", "string", "json"] {
+        assert_eq!(dev.get(&format!("/worker/{act}")).status, 500, "{act}");
+        let of_cell = dev.get(&format!("/cell/{act}"));
+        if act == "microtasks" {
+            // V8 drops every microtask that waits, so the caller in the same isolate cannot go on either.
+            assert_eq!(of_cell.status, 500, "{act}: {}", of_cell.body);
+            continue;
+        }
+        assert_eq!(of_cell.status, 599, "{act}: {}", of_cell.body);
+        let expected = match act {
+            "recursion" => "RangeError: Maximum call stack size exceeded",
+            "string" => "RangeError: Invalid string length",
+            "json" => "",
+            _ => "Error: Durable Object exceeded its CPU time limit and was reset.",
+        };
+        assert!(of_cell.body.starts_with(expected), "{act}: {}", of_cell.body);
+        // The neighbours have not noticed, and the cell itself goes on; what it wrote in the same turn is gone with it.
+        counted += 1;
+        assert_eq!(dev.get("/count").body, counted.to_string(), "{act}");
+        assert_eq!(dev.get("/worker/ok").body, "ok", "{act}");
+        if expected.starts_with("Error: Durable Object exceeded") {
+            assert_eq!(dev.get(&format!("/lost/{act}")).body, "null", "{act}");
+        }
+    }
+    dev.says("Worker exceeded CPU time limit.");
+    assert_eq!(dev.get("/worker/timers").body, "10000 timers");
+    assert_eq!(dev.get("/cell/timers").body, "10000 timers");
+    assert!(dev.stop().success(), "{}", dev.log());
+}

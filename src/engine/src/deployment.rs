@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// One version of the application. Shards build an isolate from it beside the one that serves.
 #[derive(Debug)]
@@ -28,6 +29,8 @@ pub struct Script {
     pub compatibility_date: Option<String>,
     /// `compatibility_flags`, in the order given.
     pub compatibility_flags: Vec<String>,
+    /// How long one turn may keep the thread; without it as long as the shard's options say.
+    pub turn_limit: Option<Duration>,
 }
 
 impl Script {

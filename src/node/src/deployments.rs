@@ -147,6 +147,7 @@ fn to_engine(loaded: LoadedDeployment, vars: &BTreeMap<String, String>) -> Deplo
             bindings,
             compatibility_date: Some(manifest.compatibility_date),
             compatibility_flags: manifest.compatibility_flags,
+            turn_limit: manifest.cpu_ms.map(Duration::from_millis),
         }),
     }
 }

@@ -36,6 +36,9 @@ pub struct Manifest {
     /// Durable Object namespaces in `env`.
     #[serde(default)]
     pub durable_objects: Vec<DurableObject>,
+    /// Milliseconds that an event may keep its thread; the node's own limit when it is not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_ms: Option<u64>,
     /// The entrypoints of the script that are in its `env`.
     #[serde(default)]
     pub services: Vec<Service>,
@@ -140,6 +143,7 @@ impl Manifest {
                 .iter()
                 .map(|binding| DurableObject { name: binding.name.clone(), class: binding.class.clone() })
                 .collect(),
+            cpu_ms: config.cpu_ms,
             services: config
                 .services
                 .iter()

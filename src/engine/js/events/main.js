@@ -256,15 +256,16 @@ function deliverExport(id, target, path, bytes, caps, rids) {
  * dropped all that were waiting, so no event of this isolate may hope to go on. Its active cells are reset here, the rest is the
  * host's to fail.
  */
-function terminated(message) {
+function terminated(message, messageOfCell) {
   const event = currentEvent();
   leaveEvent();
   const error = new Error(message);
+  const errorOfCell = new Error(messageOfCell);
   if (event === null) {
-    for (const cell of [...cells.values()]) if (cell.active > 0) resetCell(cell, error);
+    for (const cell of [...cells.values()]) if (cell.active > 0) resetCell(cell, errorOfCell);
     return false;
   }
-  if (event.cell !== null) resetCell(event.cell, error);
+  if (event.cell !== null) resetCell(event.cell, errorOfCell);
   else if (event.request !== null && event.waiting > 0) fail(event.id, event, error);
   return true;
 }

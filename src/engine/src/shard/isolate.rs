@@ -218,7 +218,7 @@ impl ScriptIsolate {
         let mut isolate = self.isolate.borrow_mut();
         let mut entered = isolate.enter();
         let runtime = entered.runtime();
-        let limit = self.state.shard.options.turn_limit;
+        let limit = self.deployment.script.turn_limit.unwrap_or(self.state.shard.options.turn_limit);
         let turn = self.state.shard.watch.begin(&self.handle, limit);
         let result = f(runtime);
         while self.state.queued.get() > 0 {
@@ -229,16 +229,9 @@ impl ScriptIsolate {
         }
         drop(turn);
         if self.state.shard.watch.take_ended() {
-            let limit = self.state.shard.options.turn_limit.as_millis();
-            self.after_termination(
-                runtime,
-                &format!("The event was ended: it kept its thread for more than {limit} ms without a pause."),
-            );
+            self.after_termination(runtime, &Limit::Cpu(limit));
         } else if self.heap.take_exceeded() {
-            self.after_termination(
-                runtime,
-                "The event was ended: it exceeded the memory limit of its isolate.",
-            );
+            self.after_termination(runtime, &Limit::Memory);
         }
         commit(&self.state, runtime);
         discard_failed(self, runtime);
@@ -246,13 +239,14 @@ impl ScriptIsolate {
     }
 
     /// The turn was ended from outside: the event that ran fails, everything else in the isolate goes on.
-    fn after_termination(&self, runtime: &mut JsRuntime, why: &str) {
+    fn after_termination(&self, runtime: &mut JsRuntime, limit: &Limit) {
         runtime.v8_isolate().cancel_terminate_execution();
         deno_core::scope!(scope, runtime);
-        let message = text(scope, why);
-        let is_told = call(scope, &self.hooks.terminated, &[message]).is_some_and(|told| told.is_true());
+        let (why, of_cell) = (limit.of_worker(), limit.of_cell());
+        let messages = [text(scope, &why), text(scope, &of_cell)];
+        let is_told = call(scope, &self.hooks.terminated, &messages).is_some_and(|told| told.is_true());
         if !is_told {
-            self.state.events.borrow_mut().fail_all(&ErrorDescription::new(why));
+            self.state.events.borrow_mut().fail_all(&ErrorDescription::new(&*why));
             self.state.shard.host.console(ConsoleLine {
                 level: ConsoleLevel::Error,
                 script: self.state.script.clone(),
@@ -449,6 +443,36 @@ impl ScriptIsolate {
             .fail_all(&ErrorDescription::new("The deployment that ran this event was replaced."));
         if let Some(waker) = self.pump.borrow_mut().take() {
             waker.wake();
+        }
+    }
+}
+
+/// A limit that was exceeded, in the platform's words and with ours.
+enum Limit {
+    Cpu(Duration),
+    Memory,
+}
+
+impl Limit {
+    fn of_worker(&self) -> String {
+        match self {
+            Limit::Cpu(limit) => {
+                format!(
+                    "Worker exceeded CPU time limit. (It kept its thread for {} ms without a pause.)",
+                    limit.as_millis()
+                )
+            }
+            Limit::Memory => "Worker exceeded memory limit.".to_owned(),
+        }
+    }
+
+    fn of_cell(&self) -> String {
+        match self {
+            Limit::Cpu(limit) => format!(
+                "Durable Object exceeded its CPU time limit and was reset. (It kept its thread for {} ms without a pause.)",
+                limit.as_millis()
+            ),
+            Limit::Memory => "Durable Object's isolate exceeded its memory limit and was reset.".to_owned(),
         }
     }
 }

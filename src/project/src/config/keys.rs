@@ -69,7 +69,7 @@ pub(crate) const KEYS: &[Key] = &[
     key("jsx_fragment", Inherited, Used),
     key("migrations", Inherited, Used),
     key("triggers", Inherited, NotYet("cron triggers")),
-    key("limits", Inherited, NoEffect("a node's limits are configured on the node")),
+    key("limits", Inherited, Used),
     key("rules", Inherited, Used),
     key("build", Inherited, Used),
     key("no_bundle", Inherited, Used),

@@ -49,6 +49,8 @@ pub struct Config {
     pub durable_objects: Vec<DurableObjectBinding>,
     /// `services`.
     pub services: Vec<ServiceBinding>,
+    /// `limits.cpu_ms`: milliseconds that an event may keep its thread without a pause.
+    pub cpu_ms: Option<u64>,
     /// In the order they apply.
     pub migrations: Vec<Migration>,
     /// `vars`: a string is a text variable, any other value a JSON variable.

@@ -55,6 +55,7 @@ impl<'s> Section<'_, 's, '_> {
             .unwrap_or_default();
         let services =
             self.with("services", |r, n, p| sections::services(r, n, p, name.as_deref())).unwrap_or_default();
+        let cpu_ms = self.with("limits", sections::cpu_limit).flatten();
         let migrations = self.with("migrations", sections::migrations).unwrap_or_default();
         let vars = self.vars();
         let rules = self.with("rules", Rules::read).unwrap_or_default();
@@ -82,6 +83,7 @@ impl<'s> Section<'_, 's, '_> {
             compatibility_flags,
             durable_objects,
             services,
+            cpu_ms,
             migrations,
             vars,
             rules,

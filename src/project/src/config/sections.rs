@@ -53,6 +53,26 @@ pub(crate) fn durable_objects(
     bindings
 }
 
+/// The longest CPU time that the platform lets a Worker have, in milliseconds.
+const MAX_CPU_MS: u64 = 300_000;
+
+pub(crate) fn cpu_limit(reader: &mut Reader<'_>, node: &Node, path: &str) -> Option<u64> {
+    let fields = reader.fields(node, path, &["cpu_ms", "subrequests"]);
+    if let Some(entry) = fields.get("subrequests") {
+        reader.note(&entry.key_span, &fields.path("subrequests"), "celld does not count subrequests");
+    }
+    let entry = fields.get("cpu_ms")?;
+    let limit = match &entry.node.value {
+        Value::Number(number) => number.as_u64().filter(|ms| (1..=MAX_CPU_MS).contains(ms)),
+        _ => None,
+    };
+    if limit.is_none() {
+        let message = format!("expected a whole number of milliseconds between 1 and {MAX_CPU_MS}");
+        reader.error(&entry.node.span, &fields.path("cpu_ms"), message);
+    }
+    limit
+}
+
 /// Only the own script: whoever names another one hears so.
 pub(crate) fn services(
     reader: &mut Reader<'_>,

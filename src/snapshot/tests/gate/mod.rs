@@ -142,6 +142,7 @@ impl Setup {
             }],
             compatibility_date: Some("2026-01-01".into()),
             compatibility_flags: Vec::new(),
+            turn_limit: None,
         });
         let modules = Arc::new(Modules::new(script.clone()).expect("a sound bundle"));
         let deployment = Arc::new(Deployment { id: "1".into(), script });

@@ -115,6 +115,7 @@ impl Bundle {
             bindings: Vec::new(),
             compatibility_date: None,
             compatibility_flags: self.flags,
+            turn_limit: None,
         })
     }
 
