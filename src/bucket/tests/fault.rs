@@ -105,6 +105,45 @@ async fn resolved_creates_have_one_winner() {
     .await;
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_throttled_store_throttles_everybody_for_a_while() {
+    let start = tokio::time::Instant::now();
+    let faults = Faults {
+        seed: 3,
+        latency: Duration::from_millis(1),
+        throttled: 0.01,
+        throttled_for: Duration::from_millis(50),
+        spared: &["deploy/"],
+        ..Faults::default()
+    };
+    let bucket = Bucket::in_memory().with_faults(faults);
+    let mut run = 0;
+    let mut longest = 0;
+    for i in 0..2000 {
+        match bucket.create(&format!("a/{i}"), Bytes::new()).await {
+            WriteOutcome::Done(_) => run = 0,
+            WriteOutcome::Failed(error) if error.is_transient() => run += 1,
+            other => panic!("{other:?}"),
+        }
+        longest = longest.max(run);
+        assert!(bucket.create(&format!("deploy/{i}"), Bytes::new()).await.is_done());
+    }
+    assert!(longest >= 50, "{longest} in a row in {:?}", start.elapsed());
+}
+
+#[tokio::test]
+async fn a_full_disk_is_certain_and_a_torn_write_is_not() {
+    let full = Bucket::in_memory().with_faults(Faults { full: 1.0, ..Faults::default() });
+    let WriteOutcome::Failed(error) = full.create("a", Bytes::from("ab")).await else { panic!() };
+    assert!(error.may_pass() && !error.is_transient(), "{error}");
+    assert!(full.get("a").await.unwrap().is_none());
+    let bucket = Bucket::in_memory();
+    let torn = bucket.with_faults(Faults { torn: 1.0, ..Faults::default() });
+    assert!(torn.create("a", Bytes::from("abcd")).await.is_unknown());
+    assert_eq!(bucket.get("a").await.unwrap().unwrap().bytes, "ab");
+    assert!(matches!(torn.create_resolved("a", Bytes::from("abcd")).await, WriteOutcome::Unknown(_)));
+}
+
 #[tokio::test]
 async fn good_stores_qualify_and_leave_nothing_behind() {
     let dir = tempfile::tempdir().unwrap();

@@ -168,7 +168,7 @@ pub struct LogOptions {
     pub attempt_timeout: Duration,
     /// Page bytes (uncompressed) that may wait for their proof before the log is congested.
     pub backlog_bytes: u64,
-    /// Fold when this many entries wait,
+    /// Fold when this many entries wait (in a directory, whose log has more and smaller ones, four times as many),
     pub fold_entries: usize,
     /// … or this many bytes of them,
     pub fold_bytes: u64,
@@ -184,6 +184,10 @@ pub struct LogOptions {
     #[cfg(test)]
     pub(crate) broken: crate::proof::Broken,
 }
+
+/// How many entries of a log in a directory weigh as much as one in a store: it has a thousand a second rather than a hundred, and each
+/// costs its reader an open file, not a round trip.
+pub(crate) const DISK_ENTRIES: usize = 4;
 
 impl Default for LogOptions {
     fn default() -> Self {
@@ -321,6 +325,10 @@ impl SessionLog {
     ) -> Result<SessionLog, StartError> {
         if !record::create(&bucket, &session).await? {
             return Err(StartError::Used(session));
+        }
+        let mut options = options;
+        if bucket.is_on_disk() {
+            options.fold_entries = options.fold_entries.saturating_mul(DISK_ENTRIES);
         }
         let hedge = options.hedge;
         let shared = Arc::new(Shared {

@@ -145,3 +145,31 @@ async fn a_slow_create_is_sent_again_and_nobody_waits_for_the_first() {
     let (slow, creates) = with_a_heavy_tail(true).await;
     assert!(slow <= 2 && creates <= 2060, "{slow} slow, {creates} creates");
 }
+
+/// No good store does it, but what is torn must be named by whoever meets it, and nothing be acknowledged on top of it.
+#[tokio::test(start_paused = true)]
+async fn an_entry_that_is_torn_is_named_by_its_writer_and_its_successor() {
+    let torn = |verb: &'static str, key: &str| {
+        if writes_an_entry(verb, key) && key.ends_with('2') { Fate::Torn } else { Fate::Good }
+    };
+    let (bucket, log) = log(torn).await;
+    log.wait(log.append(transaction(0, 1))).await.unwrap();
+    let error = log.wait(log.append(transaction(0, 2))).await.unwrap_err();
+    assert!(matches!(&*error, LogError::Foreign { .. }), "{error}");
+    assert_eq!(log.durable(), Position(1));
+    let error = seal_session(&bucket, &session("old.1"), &session("new.1")).await.unwrap_err().to_string();
+    assert!(error.contains("log/old.1/0000000000000002 is damaged"), "{error}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_history_object_that_is_torn_is_written_again() {
+    let torn = AtomicU32::new(0);
+    let fates = move |verb: &'static str, key: &str| {
+        let first = || torn.fetch_add(1, Ordering::Relaxed) == 0;
+        if verb == "write" && key.starts_with("cells/") && first() { Fate::Torn } else { Fate::Good }
+    };
+    let (bucket, log) = log(fates).await;
+    log.append(transaction(0, 1));
+    log.fold().await.unwrap();
+    assert_eq!(restore(&bucket, &scope(0)).await.unwrap().txid, Txid(1));
+}
