@@ -69,7 +69,7 @@ impl Drop for Clients<'_> {
 impl Ledger {
     pub fn new() -> Ledger {
         let cell = |i: usize| Cell {
-            path: format!("/{}-{i}", if i % 2 == 0 { "kv" } else { "rows" }),
+            path: format!("/{}-{i}", if i.is_multiple_of(2) { "kv" } else { "rows" }),
             sent: AtomicU64::new(0),
             acknowledged: Mutex::default(),
         };
