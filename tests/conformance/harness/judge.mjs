@@ -1,7 +1,7 @@
 // One area: every case on both runtimes, and the verdict on each.
 
 import { canon, threw, error } from "../worker/canon.js";
-import { CASE_LIMIT_MS, Client } from "./client.mjs";
+import { Client } from "./client.mjs";
 
 /**
  * Verdicts: `same`; `different` (not listed); `known` (listed, and still different); `vanished` (listed, but no longer different);
@@ -10,7 +10,7 @@ import { CASE_LIMIT_MS, Client } from "./client.mjs";
  * Gives `[{ name, verdict, workerd, celld, wanted, isRecorded, reason }]`.
  */
 export async function judge(area, workerd, celld, known) {
-  const judges = [new Client(workerd.port), celld.port ? new Client(celld.port) : undefined];
+  const judges = [workerd, celld].map((each) => (each.port ? new Client(each.port, each.output) : undefined));
   const results = [];
   try {
     const list = await judges[0].request("/cases");
@@ -18,6 +18,7 @@ export async function judge(area, workerd, celld, known) {
     const inside = JSON.parse(decode(list.body)).map((name) => [name, (client) => ask(client, name)]);
     const outside = Object.entries(area.client).map(([name, each]) => [name, (client) => drive(client, each)]);
     for (const [name, observe] of [...inside, ...outside]) {
+      judges[1]?.expectDifference(Boolean(known.reason(area.name, name)));
       const [left, right] = await Promise.all(
         judges.map((client) => (client ? observe(client) : { observed: { $: "did not start", is: celld.failure }, met: false })),
       );
@@ -61,7 +62,7 @@ async function ask(client, name) {
 async function drive(client, { run, expected }) {
   let timer;
   const late = new Promise((_, reject) => {
-    timer = setTimeout(() => reject(new Error("timeout")), CASE_LIMIT_MS);
+    timer = setTimeout(() => reject(new Error("timeout")), client.limit);
   });
   try {
     const value = await Promise.race([run(client, { threw, error }), late]);

@@ -185,7 +185,7 @@ test("transform: twice with one rewriter", async () => {
 test("content from a stream", () => on("<b>x</b>", "b", (element) => element.append(new Blob(["stream"]).stream())), "<b>xstream</b>");
 test("content from a Response", () => on("<b>x</b>", "b", (element) => element.replace(new Response("<i>r</i>"), { html: true })), "<i>r</i>");
 test("content that is a number", () => on("<b>x</b>", "b", (element) => element.append(5)), "<b>x5</b>");
-test("1 MB", async () => (await on("<p>x</p>".repeat(130_000), "p", () => {})).length, 1_040_000);
+test("1 MB", async () => (await on("<p>x</p>".repeat(130_000), "i", () => {})).length, 1_040_000);
 test("script and style are text", () => texts("<script>if (a < b) {}</script>", "script"), [[["if (a ", false], ["<", false], [" b) {}", false], ["", true]], "<script>if (a < b) {}</script>"]);
 test("a textarea", () => on("<textarea><p>x</p></textarea>", "p", (element) => element.remove()), "<textarea><p>x</p></textarea>");
 test("SVG", async () => {
