@@ -83,6 +83,9 @@ pub trait CommitLog: Send + Sync + 'static {
     /// The highest position such that it and everything before it is durable.
     fn durable(&self) -> Position;
 
+    /// `true` while cells commit faster than the log can prove: new events of cells are refused.
+    fn is_congested(&self) -> bool;
+
     /// Resolves when `position` is durable, or with the reason why it never will be.
     fn wait(&self, position: Position) -> BoxFuture<'static, Result<(), LogFailed>>;
 }

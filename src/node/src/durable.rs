@@ -106,6 +106,10 @@ impl CommitLog for DurableLog {
         if self.gate { Position(self.log.durable().0) } else { Position(u64::MAX) }
     }
 
+    fn is_congested(&self) -> bool {
+        self.log.is_congested()
+    }
+
     fn wait(&self, position: Position) -> BoxFuture<'static, Result<(), LogFailed>> {
         if position <= self.durable() {
             return std::future::ready(Ok(())).boxed();

@@ -30,12 +30,17 @@ import { encode } from "ext:celld_events/rpc_payload.js";
 const { Request } = core.loadExtScript("ext:deno_fetch/23_request.js");
 const { getInnerResponse } = core.loadExtScript("ext:deno_fetch/23_response.js");
 
-/** The answer to a call that the cell has no room for: nothing has been started. */
-function overloaded() {
-  return new Response("The cell has reached its limit of concurrent requests.\n", {
-    status: 503,
-    headers: { "retry-after": "1", "x-celld-overload": "cell" },
-  });
+/** The answer to a call that there is no room for, in the cell or in the node's log: nothing has been started. */
+function overloaded(what) {
+  const reason = what === "cell"
+    ? "The cell has reached its limit of concurrent requests.\n"
+    : "The node has more writes than its storage takes.\n";
+  return new Response(reason, { status: 503, headers: { "retry-after": "1", "x-celld-overload": what } });
+}
+
+function congested() {
+  const error = new Error("The node has more writes than its storage takes; try again later.");
+  return Object.assign(error, { overloaded: true, retryable: true });
 }
 
 /** The record of a cell that this isolate holds or may hold; null if another thread or isolate has it. */
@@ -46,8 +51,9 @@ function localCell(className, id, name) {
 
 /** Settles with the response of the cell's `fetch` handler; the cell must be one of this isolate. */
 function fetchInCell(cell, makeRequest, resolve, reject) {
-  if (cell.fetches >= op_cell_request_limit()) {
-    resolve(overloaded());
+  const limit = op_cell_request_limit();
+  if (cell.fetches >= limit) {
+    resolve(overloaded(limit < 0 ? "log" : "cell"));
     return;
   }
   cell.fetches++;
@@ -145,6 +151,10 @@ function setRpcBase(Base) {
 
 /** A call of a cell of this isolate, with payloads as its outcome. */
 function callInCell(cell, path, payload, resolve, reject) {
+  if (op_cell_request_limit() < 0) {
+    reject(encode(congested(), NOBODY));
+    return;
+  }
   const owner = new Owner(cell, null);
   begin(cell);
   let open = true;

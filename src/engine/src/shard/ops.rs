@@ -173,11 +173,16 @@ async fn wait_durable(
     isolate.shard.log.wait(position(&resident)).await.map_err(unproven)
 }
 
-/// How many `fetch` events may be in one cell at a time (`CELLD_MAX_CELL_REQUESTS`).
+/// How many `fetch` events may be in one cell at a time (`CELLD_MAX_CELL_REQUESTS`); -1 while no event may begin, because the
+/// log is congested.
 #[op2(fast)]
 #[smi]
-pub(crate) fn op_cell_request_limit(state: &OpState) -> u32 {
-    state.borrow::<Rc<IsolateState>>().shard.options.max_cell_requests
+pub(crate) fn op_cell_request_limit(state: &OpState) -> i32 {
+    let shard = &state.borrow::<Rc<IsolateState>>().shard;
+    if shard.log.is_congested() {
+        return -1;
+    }
+    i32::try_from(shard.options.max_cell_requests).unwrap_or(i32::MAX)
 }
 
 /// A response as `responseFromHost` in `js/events/request.js` takes it, or the error instead.

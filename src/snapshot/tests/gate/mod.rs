@@ -72,6 +72,7 @@ export default { fetch() { return new Response("unused"); } };
 struct Log {
     durable: watch::Sender<u64>,
     appended: watch::Sender<Vec<AlarmChange>>,
+    congested: watch::Sender<bool>,
 }
 
 impl CommitLog for Log {
@@ -82,6 +83,10 @@ impl CommitLog for Log {
 
     fn durable(&self) -> Position {
         Position(*self.durable.borrow())
+    }
+
+    fn is_congested(&self) -> bool {
+        *self.congested.borrow()
     }
 
     fn wait(&self, position: Position) -> BoxFuture<'static, Result<(), LogFailed>> {
@@ -116,7 +121,11 @@ struct Setup {
 
 impl Setup {
     async fn new() -> Setup {
-        let log = Arc::new(Log { durable: watch::Sender::new(0), appended: watch::Sender::new(Vec::new()) });
+        let log = Arc::new(Log {
+            durable: watch::Sender::new(0),
+            appended: watch::Sender::new(Vec::new()),
+            congested: watch::Sender::new(false),
+        });
         let images = tempfile::tempdir().expect("a directory");
         let options = ShardOptions {
             shards: 1,
@@ -256,5 +265,16 @@ pub async fn nothing_leaves_before_it_is_durable() {
     assert!(is_held(&mut set).await, "a response after setAlarm");
     setup.prove(7);
     assert_eq!(text(set).await, "set");
+
+    // A log that has fallen behind refuses what has not begun.
+    setup.log.congested.send_replace(true);
+    let refused = setup.fetch("a", "/read").await.expect("an answer").expect("a response");
+    assert_eq!(refused.status(), 503);
+    assert_eq!(
+        (&refused.headers()["retry-after"], &refused.headers()["x-celld-overload"]),
+        (&"1".parse().expect("a value"), &"log".parse().expect("a value"))
+    );
+    setup.log.congested.send_replace(false);
+    assert_eq!(text(setup.fetch("a", "/read")).await, "4");
     setup.engine.stop().await;
 }
