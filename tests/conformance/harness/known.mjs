@@ -9,10 +9,11 @@ const BEGIN = "<!-- Written by tests/conformance/run --write-docs from tests/con
 const END = "<!-- End of the known differences -->\n";
 
 export class Known {
-  constructor() {
-    const { reasons, differences } = JSON.parse(readFileSync(file));
-    this.reasons = reasons;
-    this.differences = differences;
+  /** `list` is the content of known.json, `text` that of docs/compatibility.md. */
+  constructor(list = JSON.parse(readFileSync(file)), text = readFileSync(page, "utf8")) {
+    this.reasons = list.reasons;
+    this.differences = list.differences;
+    this.text = text;
   }
 
   reason(area, name) {
@@ -28,7 +29,7 @@ export class Known {
       ...Object.entries(this.reasons)
         .filter(([id, { untested }]) => Boolean(untested) === used.has(id))
         .map(([id, { untested }]) => (untested ? `known.json: ${id} has cases, so it is not untested` : `known.json: no case has the reason ${id}`)),
-      ...(this.#section() === this.#written() ? [] : ["docs/compatibility.md: the known differences are not those of known.json (run --write-docs)"]),
+      ...(this.section() === this.#written() ? [] : ["docs/compatibility.md: the known differences are not those of known.json (run --write-docs)"]),
     ];
   }
 
@@ -47,21 +48,18 @@ export class Known {
   }
 
   writeDocs() {
-    const text = readFileSync(page, "utf8");
-    writeFileSync(page, text.replace(this.#written() ?? "", () => this.#section()));
+    writeFileSync(page, this.text.replace(this.#written() ?? "", () => this.section()));
   }
 
-  #section() {
-    const counts = {};
-    for (const reason of Object.values(this.differences).flatMap((cases) => Object.values(cases))) counts[reason] = (counts[reason] ?? 0) + 1;
+  /** The reasons as the page has them. */
+  section() {
     return `${BEGIN}\n${Object.values(this.reasons).map(({ text }) => wrap(text)).join("")}\n${END}`;
   }
 
   #written() {
-    const text = readFileSync(page, "utf8");
-    const from = text.indexOf(BEGIN);
-    const to = text.indexOf(END);
-    return from < 0 || to < 0 ? undefined : text.slice(from, to + END.length);
+    const from = this.text.indexOf(BEGIN);
+    const to = this.text.indexOf(END);
+    return from < 0 || to < 0 ? undefined : this.text.slice(from, to + END.length);
   }
 }
 
