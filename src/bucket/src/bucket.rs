@@ -12,6 +12,7 @@ use crate::local::{LocalOptions, LocalStore};
 use crate::memory::MemoryStore;
 use crate::remote::RemoteStore;
 use crate::store::Store;
+use crate::upload::Upload;
 use crate::{
     At, BucketError, BucketUrl, Faults, Listed, Object, StoreOptions, Suffix, Version, WriteOutcome,
     failpoint, key, options,
@@ -151,6 +152,12 @@ impl Bucket {
     pub async fn put(&self, key: &str, bytes: Bytes) -> Result<Version, BucketError> {
         self.check("write", key)?;
         self.0.put(key, bytes).await
+    }
+
+    /// Begins to write the object in pieces, whatever is there: a [`Bucket::put`] for what does not fit into memory.
+    pub async fn upload(&self, key: &str) -> Result<Upload, BucketError> {
+        self.check("write", key)?;
+        self.0.upload(key).await.map(Upload)
     }
 
     /// Removes the object. Not an error when there is none.

@@ -10,7 +10,9 @@ use bytes::Bytes;
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
+use crate::fault_upload::FaultUpload;
 use crate::store::Store;
+use crate::upload::Pieces;
 use crate::{At, Bucket, BucketError, Listed, Object, Suffix, Version, WriteOutcome};
 
 /// Which faults, and how often: probabilities from 0 to 1, each for one call. The default has none.
@@ -297,6 +299,15 @@ impl Store for FaultStore {
             WriteOutcome::Unknown(error) | WriteOutcome::Failed(error) => Err(error),
             WriteOutcome::Refused => Err(self.lost("write", key)),
         }
+    }
+
+    async fn upload(&self, key: &str) -> Result<Box<dyn Pieces>, BucketError> {
+        let fate = self.fate("write", key).await;
+        let error = match fate {
+            Fate::Throttled => self.throttled("write", key),
+            _ => self.lost("write", key),
+        };
+        Ok(Box::new(FaultUpload::new(self.inner.upload(key).await?, fate, error)))
     }
 
     async fn delete(&self, key: &str) -> Result<(), BucketError> {

@@ -5,15 +5,16 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use parking_lot::Mutex;
 
 use crate::store::Store;
+use crate::upload::Pieces;
 use crate::{At, BucketError, Listed, Object, Suffix, Version, WriteOutcome};
 
 pub(crate) struct MemoryStore {
     name: Arc<str>,
-    state: Mutex<State>,
+    state: Arc<Mutex<State>>,
 }
 
 #[derive(Default)]
@@ -34,7 +35,7 @@ impl State {
 
 impl MemoryStore {
     pub(crate) fn new() -> MemoryStore {
-        MemoryStore { name: "memory".into(), state: Mutex::default() }
+        MemoryStore { name: "memory".into(), state: Arc::default() }
     }
 }
 
@@ -92,6 +93,10 @@ impl Store for MemoryStore {
         Ok(self.state.lock().write(key, bytes))
     }
 
+    async fn upload(&self, key: &str) -> Result<Box<dyn Pieces>, BucketError> {
+        Ok(Box::new(MemoryUpload { state: self.state.clone(), key: key.to_owned(), bytes: BytesMut::new() }))
+    }
+
     async fn delete(&self, key: &str) -> Result<(), BucketError> {
         self.state.lock().objects.remove(key);
         Ok(())
@@ -127,5 +132,25 @@ impl Store for MemoryStore {
         names.sort();
         names.dedup();
         Ok(names)
+    }
+}
+
+struct MemoryUpload {
+    state: Arc<Mutex<State>>,
+    key: String,
+    bytes: BytesMut,
+}
+
+#[async_trait]
+impl Pieces for MemoryUpload {
+    async fn write(&mut self, bytes: Bytes) -> Result<(), BucketError> {
+        self.bytes.extend_from_slice(&bytes);
+        Ok(())
+    }
+
+    async fn finish(&mut self) -> Result<(), BucketError> {
+        let bytes = self.bytes.split().freeze();
+        self.state.lock().write(&self.key, bytes);
+        Ok(())
     }
 }

@@ -13,6 +13,7 @@ use object_store::aws::AmazonS3;
 use object_store::azure::MicrosoftAzure;
 use object_store::gcp::GoogleCloudStorage;
 use object_store::list::{PaginatedListOptions, PaginatedListStore};
+use object_store::multipart::MultipartStore;
 use object_store::path::Path;
 use object_store::{
     GetOptions, GetRange, ObjectStore, ObjectStoreExt, PutMode, PutOptions, PutPayload, PutResult,
@@ -20,13 +21,15 @@ use object_store::{
 };
 
 use crate::answer::{Answer, Cloud, detail};
+use crate::multipart::MultipartUpload;
 use crate::pace::{self, Pace};
 use crate::store::Store;
+use crate::upload::Pieces;
 use crate::{At, BucketError, Listed, Object, Suffix, Version, WriteOutcome};
 
 /// A client of one of the three clouds.
 #[async_trait]
-pub(crate) trait Client: ObjectStore + PaginatedListStore {
+pub(crate) trait Client: ObjectStore + PaginatedListStore + MultipartStore {
     /// Gets the credentials that the next request is signed with, or says that they are still good. Asked for on its own,
     /// so that a failure to get them is not taken for a failure of the request.
     async fn ready(&self) -> object_store::Result<()>;
@@ -48,27 +51,29 @@ client!(AmazonS3, GoogleCloudStorage, MicrosoftAzure);
 /// Attempts of one read.
 const ATTEMPTS: u32 = 4;
 
+/// Cloning is cheap: all clones keep one pace.
+#[derive(Clone)]
 pub(crate) struct RemoteStore {
     name: Arc<str>,
     cloud: Cloud,
     /// What every key starts with: empty, or the bucket's prefix and a `/`.
     stem: String,
-    client: Arc<dyn Client>,
-    pace: Pace,
+    pub(crate) client: Arc<dyn Client>,
+    pace: Arc<Pace>,
 }
 
 impl RemoteStore {
     /// The bucket called `name`, with the keys below `prefix`.
     pub(crate) fn new(name: Arc<str>, cloud: Cloud, client: Arc<dyn Client>, prefix: &str) -> RemoteStore {
         let stem = if prefix.is_empty() { String::new() } else { format!("{prefix}/") };
-        RemoteStore { name, cloud, stem, client, pace: Pace::new() }
+        RemoteStore { name, cloud, stem, client, pace: Arc::new(Pace::new()) }
     }
 
-    fn at(&self, verb: &'static str, key: &str) -> At {
+    pub(crate) fn at(&self, verb: &'static str, key: &str) -> At {
         At { verb, key: key.into(), bucket: self.name.clone() }
     }
 
-    fn path(&self, verb: &'static str, key: &str) -> Result<Path, BucketError> {
+    pub(crate) fn path(&self, verb: &'static str, key: &str) -> Result<Path, BucketError> {
         Path::parse(format!("{}{key}", self.stem)).map_err(|_| BucketError::InvalidKey {
             at: self.at(verb, key),
             problem: "has no place in this store",
@@ -83,7 +88,7 @@ impl RemoteStore {
         }
     }
 
-    fn error(
+    pub(crate) fn error(
         &self,
         verb: &'static str,
         key: &str,
@@ -125,7 +130,7 @@ impl RemoteStore {
     }
 
     /// Sends a request that may be carried out twice.
-    async fn retrying<T, F: Future<Output = object_store::Result<T>>>(
+    pub(crate) async fn retrying<T, F: Future<Output = object_store::Result<T>>>(
         &self,
         mut request: impl FnMut() -> F,
     ) -> Result<T, Failed> {
@@ -240,9 +245,9 @@ impl RemoteStore {
     }
 }
 
-struct Failed {
-    answer: Answer,
-    error: object_store::Error,
+pub(crate) struct Failed {
+    pub(crate) answer: Answer,
+    pub(crate) error: object_store::Error,
 }
 
 struct Read {
@@ -355,6 +360,10 @@ impl Store for RemoteStore {
             },
             Err(failed) => Err(self.error("write", key, failed.answer, &failed.error)),
         }
+    }
+
+    async fn upload(&self, key: &str) -> Result<Box<dyn Pieces>, BucketError> {
+        Ok(Box::new(MultipartUpload::new(self.clone(), key)?))
     }
 
     async fn delete(&self, key: &str) -> Result<(), BucketError> {

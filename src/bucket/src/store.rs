@@ -7,6 +7,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use futures::{FutureExt, StreamExt, stream};
 
+use crate::upload::Pieces;
 use crate::{BucketError, Listed, Object, Suffix, Version, WriteOutcome};
 
 /// Deletions at once.
@@ -32,6 +33,8 @@ pub(crate) trait Store: Send + Sync + 'static {
     }
     async fn update(&self, key: &str, bytes: Bytes, version: &Version) -> WriteOutcome;
     async fn put(&self, key: &str, bytes: Bytes) -> Result<Version, BucketError>;
+    /// Begins an object that is written in pieces.
+    async fn upload(&self, key: &str) -> Result<Box<dyn Pieces>, BucketError>;
     async fn delete(&self, key: &str) -> Result<(), BucketError>;
     /// Deletes many objects and returns those that may still be there, with the reason.
     async fn delete_many(&self, keys: Vec<String>) -> Vec<(String, BucketError)> {

@@ -34,6 +34,12 @@ async fn reads() {
 }
 
 #[tokio::test]
+async fn uploads() {
+    let Some(b) = bucket("az://celld-test") else { return };
+    cloud::uploads(&b).await;
+}
+
+#[tokio::test]
 async fn listings() {
     let Some(b) = bucket("az://celld-test") else { return };
     cloud::listings(&b).await;

@@ -29,6 +29,12 @@ async fn reads() {
 }
 
 #[tokio::test]
+async fn uploads() {
+    let Some(b) = bucket() else { return };
+    cloud::uploads(&b).await;
+}
+
+#[tokio::test]
 async fn listings() {
     let Some(b) = bucket() else { return };
     cloud::listings(&b).await;

@@ -41,6 +41,12 @@ async fn reads() {
 }
 
 #[tokio::test]
+async fn uploads() {
+    let Some(b) = bucket("s3://celld-test") else { return };
+    cloud::uploads(&b).await;
+}
+
+#[tokio::test]
 async fn listings() {
     let Some(b) = bucket("s3://celld-test") else { return };
     cloud::listings(&b).await;

@@ -1,7 +1,9 @@
 //! What every bucket promises, checked on the directory and the memory store.
 
+mod cloud;
+
 use bytes::Bytes;
-use celld_bucket::{Bucket, BucketError, LocalOptions, Sync, WriteOutcome};
+use celld_bucket::{Bucket, BucketError, Fate, LocalOptions, Sync, WriteOutcome};
 
 fn text(s: &str) -> Bytes {
     Bytes::copy_from_slice(s.as_bytes())
@@ -54,6 +56,25 @@ async fn ranged_reads_are_exact() {
         assert_eq!(b.get("empty").await.unwrap().unwrap().bytes, Bytes::new());
         assert_eq!(b.get_suffix("empty", 9).await.unwrap().unwrap().size, 0);
         assert_eq!(b.get_range("empty", 0..0).await.unwrap().unwrap(), Bytes::new());
+    }
+}
+
+#[tokio::test]
+async fn uploads_appear_whole_or_not_at_all() {
+    for (_dir, b) in &buckets() {
+        cloud::uploads(b).await;
+    }
+}
+
+#[tokio::test]
+async fn an_upload_meets_the_faults_of_a_write() {
+    let b = Bucket::in_memory();
+    for (fate, there) in [(Fate::LostRequest, false), (Fate::Throttled, false), (Fate::LostResponse, true)] {
+        let faulty = b.with_fates(move |verb, _| if verb == "write" { fate } else { Fate::Good });
+        let mut upload = faulty.upload("k").await.unwrap();
+        upload.write(text("x")).await.unwrap();
+        upload.finish().await.unwrap_err();
+        assert_eq!(b.get("k").await.unwrap().is_some(), there, "{fate:?}");
     }
 }
 

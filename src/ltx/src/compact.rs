@@ -1,9 +1,7 @@
 //! Merging consecutive files into one that has the same effect.
 
-use std::collections::BTreeMap;
-
-use crate::file::{database_checksum, fill_holes};
-use crate::{Checksum, File, Header, InvalidFile, LOCK_PAGE, Page, Txid};
+use crate::file::database_checksum;
+use crate::{Checksum, File, Header, InvalidFile, Merge, Txid};
 
 /// Why files cannot be merged.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -32,62 +30,24 @@ pub enum CompactError {
 ///
 /// The result carries database checksums when it is a snapshot, or when every input carries them.
 pub fn compact(files: &[File]) -> Result<File, CompactError> {
-    let (Some(first), Some(last)) = (files.first(), files.last()) else {
-        return Err(CompactError::Nothing);
-    };
-    for pair in files.windows(2) {
-        check_neighbours(&pair[0], &pair[1])?;
-    }
-    let snapshot = first.header().is_snapshot();
-    let commit = last.header().commit;
-
-    let mut newest: BTreeMap<u32, Page> = BTreeMap::new();
-    // The smallest the database has been: beyond it, nothing from before these files survives.
-    let mut floor = if snapshot { 0 } else { u32::MAX };
-    for file in files {
-        let size = file.header().commit;
-        floor = floor.min(size);
-        // A truncated page does not come back when the database grows again.
-        newest.split_off(&size.saturating_add(1));
-        newest.extend(file.pages().iter().map(|page| (page.pgno, page.clone())));
-    }
-
-    let pages = if snapshot {
-        fill_holes(newest.into_values().collect(), commit)
-    } else {
-        // Grown over a truncation and never written since: zeros, whatever an older image holds there.
-        for pgno in floor.saturating_add(1)..=commit {
-            if pgno != LOCK_PAGE {
-                newest.entry(pgno).or_insert_with(|| Page::zero(pgno));
+    let headers: Vec<Header> = files.iter().map(|file| *file.header()).collect();
+    let mut merge = Merge::new(&headers)?;
+    let mut inputs: Vec<_> = files.iter().map(|file| file.pages().iter()).collect();
+    let mut pages = Vec::new();
+    loop {
+        if let Some(page) = merge.next_page() {
+            pages.push(page);
+        } else if let Some(input) = merge.wants() {
+            match inputs[input].next() {
+                Some(page) => merge.give(page.clone()),
+                None => merge.give_end(files[input].post_apply()),
             }
+        } else {
+            break;
         }
-        newest.into_values().collect()
-    };
-
-    let (pre_apply, post_apply) = if snapshot {
-        (Some(Checksum::NONE), Some(database_checksum(&pages)))
-    } else if files.iter().all(|file| file.post_apply().is_some()) {
-        (first.header().pre_apply, last.post_apply())
-    } else {
-        (None, None)
-    };
-    let header = Header {
-        min_txid: first.header().min_txid,
-        max_txid: last.header().max_txid,
-        commit,
-        timestamp_ms: last.header().timestamp_ms,
-        pre_apply,
-    };
+    }
+    let header = *merge.header();
+    let sum = if header.is_snapshot() { database_checksum(&pages) } else { Checksum::EMPTY };
+    let post_apply = merge.finish(sum)?;
     Ok(File::new(header, pages, post_apply)?)
-}
-
-fn check_neighbours(before: &File, after: &File) -> Result<(), CompactError> {
-    let (max, min) = (before.header().max_txid, after.header().min_txid);
-    if min > max.next() || min < before.header().min_txid || after.header().max_txid < max {
-        return Err(CompactError::Gap { after: max, min });
-    }
-    match (before.post_apply(), after.header().pre_apply) {
-        (Some(post), Some(pre)) if min == max.next() && post != pre => Err(CompactError::Checksum(min)),
-        _ => Ok(()),
-    }
 }

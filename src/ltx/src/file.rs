@@ -84,21 +84,9 @@ impl File {
     pub fn new(header: Header, pages: Vec<Page>, post_apply: Option<Checksum>) -> Result<File, InvalidFile> {
         header.check()?;
         check_pages(&header, &pages)?;
-        match (header.pre_apply, post_apply) {
-            (None, None) => {}
-            (Some(_), Some(post))
-                if !post.is_present() || (header.commit == 0 && post != Checksum::EMPTY) =>
-            {
-                return Err(InvalidFile::PostApply);
-            }
-            (Some(_), Some(stated)) => {
-                let found = database_checksum(&pages);
-                if header.is_snapshot() && found != stated {
-                    return Err(InvalidFile::DatabaseChecksum { found, stated });
-                }
-            }
-            _ => return Err(InvalidFile::PostApply),
-        }
+        let summed = header.is_snapshot() && post_apply.is_some();
+        let sum = if summed { database_checksum(&pages) } else { Checksum::EMPTY };
+        check_post_apply(&header, post_apply, sum)?;
         Ok(File { header, pages, post_apply })
     }
 
@@ -114,7 +102,11 @@ impl File {
         let header = Header { min_txid: txid, max_txid: txid, commit, timestamp_ms, pre_apply: None };
         // Checked before filling, so that a wrong order is an error and not a hole to fill.
         header.check()?;
-        check_order(&header, &pages)?;
+        let mut order = PageOrder { whole: false, ..PageOrder::new(&header) };
+        for page in &pages {
+            order.next(page.pgno)?;
+            check_size(page)?;
+        }
         let pages = if header.is_snapshot() { fill_holes(pages, commit) } else { pages };
         File::new(header, pages, None)
     }
@@ -168,32 +160,80 @@ pub(crate) fn fill_holes(pages: Vec<Page>, commit: u32) -> Vec<Page> {
         .collect()
 }
 
-/// Refuses pages that do not ascend within the database.
-fn check_order(header: &Header, pages: &[Page]) -> Result<(), InvalidFile> {
-    let mut previous = 0;
-    for page in pages {
-        let pgno = page.pgno;
-        if pgno <= previous || pgno > header.commit || pgno == LOCK_PAGE {
-            return Err(InvalidFile::PageOrder { pgno, previous, commit: header.commit });
-        }
-        if page.data.len() != PAGE_SIZE {
-            return Err(InvalidFile::PageSize { pgno, len: page.data.len() });
-        }
-        previous = pgno;
-    }
-    Ok(())
+/// Watches that pages come in order, whoever brings them: ascending within the database, never the lock page, and in a snapshot
+/// all of them.
+pub(crate) struct PageOrder {
+    commit: u32,
+    whole: bool,
+    previous: u32,
 }
 
-fn check_pages(header: &Header, pages: &[Page]) -> Result<(), InvalidFile> {
-    check_order(header, pages)?;
-    if header.is_snapshot() {
-        let wanted = (1..=header.commit).filter(|pgno| *pgno != LOCK_PAGE);
-        let mut given = pages.iter();
-        for pgno in wanted {
-            if given.next().is_none_or(|page| page.pgno != pgno) {
-                return Err(InvalidFile::MissingPage(pgno));
-            }
-        }
+impl PageOrder {
+    pub(crate) fn new(header: &Header) -> PageOrder {
+        PageOrder { commit: header.commit, whole: header.is_snapshot(), previous: 0 }
     }
-    Ok(())
+
+    pub(crate) fn next(&mut self, pgno: u32) -> Result<(), InvalidFile> {
+        let PageOrder { commit, whole, previous } = *self;
+        if pgno <= previous || pgno > commit || pgno == LOCK_PAGE {
+            return Err(InvalidFile::PageOrder { pgno, previous, commit });
+        }
+        if whole && pgno != self.following() {
+            return Err(InvalidFile::MissingPage(self.following()));
+        }
+        self.previous = pgno;
+        Ok(())
+    }
+
+    /// The pages are over.
+    pub(crate) fn end(&self) -> Result<(), InvalidFile> {
+        if self.whole && self.following() <= self.commit {
+            return Err(InvalidFile::MissingPage(self.following()));
+        }
+        Ok(())
+    }
+
+    /// The next page that can hold data.
+    fn following(&self) -> u32 {
+        // No page has the last number: `commit` is at most that, and a page is never above it.
+        let next = self.previous.saturating_add(1);
+        if next == LOCK_PAGE { next + 1 } else { next }
+    }
+}
+
+/// Refuses a database checksum where there may be none, none where there must be one, and a snapshot's that is not `sum`, the
+/// checksum of its pages.
+pub(crate) fn check_post_apply(
+    header: &Header,
+    post_apply: Option<Checksum>,
+    sum: Checksum,
+) -> Result<(), InvalidFile> {
+    match (header.pre_apply, post_apply) {
+        (None, None) => Ok(()),
+        (Some(_), Some(post)) if !post.is_present() || (header.commit == 0 && post != Checksum::EMPTY) => {
+            Err(InvalidFile::PostApply)
+        }
+        (Some(_), Some(stated)) if header.is_snapshot() && sum != stated => {
+            Err(InvalidFile::DatabaseChecksum { found: sum, stated })
+        }
+        (Some(_), Some(_)) => Ok(()),
+        _ => Err(InvalidFile::PostApply),
+    }
+}
+
+/// Refuses pages that do not ascend within the database, and a snapshot that lacks one.
+fn check_pages(header: &Header, pages: &[Page]) -> Result<(), InvalidFile> {
+    let mut order = PageOrder::new(header);
+    for page in pages {
+        order.next(page.pgno)?;
+        check_size(page)?;
+    }
+    order.end()
+}
+
+fn check_size(page: &Page) -> Result<(), InvalidFile> {
+    if page.data.len() == PAGE_SIZE {
+        return Ok(());
+    }
+    Err(InvalidFile::PageSize { pgno: page.pgno, len: page.data.len() })
 }

@@ -15,15 +15,17 @@ mod file;
 mod header;
 mod image;
 mod index;
+mod merge;
 
 pub use checksum::Checksum;
 pub use compact::{CompactError, compact};
-pub use decode::{DecodeError, decode, decode_frame};
-pub use encode::{Encoder, encode};
+pub use decode::{DecodeError, Decoded, Decoder, decode, decode_frame};
+pub use encode::{Encoder, StreamEncoder, encode};
 pub use file::{File, InvalidFile, Page};
 pub use header::{HEADER_SIZE, Header, HeaderError, Txid};
 pub use image::{ApplyError, Image};
 pub use index::{Index, IndexError, Tail};
+pub use merge::Merge;
 
 /// Bytes in a page. SQLite allows other sizes; a cell's database always has this one.
 pub const PAGE_SIZE: usize = 4096;

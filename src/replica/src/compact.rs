@@ -89,7 +89,7 @@ async fn merge_l0(bucket: &Bucket, scope: &CellScope, epoch: Epoch) -> Result<()
     objects.retain(|object| object.name.epoch == epoch);
     let chosen = choose(&objects);
     if let [first, .., last] = &chosen[..] {
-        let name = HistoryName { epoch, level: Level::L1, min: first.name.min, max: last.name.max };
+        let name = HistoryName { level: Level::L1, min: first.name.min, ..last.name };
         let files: Vec<_> = stream::iter(chosen.clone())
             .map(|object| async move { fetch(bucket, scope, &object).await }.boxed())
             .buffered(PARALLEL)
@@ -150,7 +150,8 @@ pub async fn write_snapshot(
     let failed = |problem: String| CompactionError::Snapshot { scope: scope.clone(), problem };
     let encoded = tokio::task::spawn_blocking(move || encode_snapshot(image, txid, timestamp_ms));
     let bytes = encoded.await.map_err(|_| CompactionError::Stopped)?.map_err(|e| failed(e.to_string()))?;
-    let name = HistoryName { epoch, level: Level::L9, min: Txid(1), max: txid };
+    let timestamp_ms = u64::try_from(timestamp_ms).unwrap_or(0);
+    let name = HistoryName { epoch, level: Level::L9, min: Txid(1), max: txid, timestamp_ms };
     bucket.put(&keys::history(scope, &name), bytes).await?;
     failpoint("snapshot");
     let objects = list_history(bucket, scope).await?;

@@ -337,8 +337,7 @@ fn merge(entries: Vec<Entry>) -> Result<Vec<HistoryObject>, FoldError> {
         let damaged = |key: &str, problem: String| FoldError::Damaged { key: key.to_owned(), problem };
         if let [(bytes, key)] = &files[..] {
             let header = Header::parse(bytes).map_err(|error| damaged(key, error.to_string()))?;
-            let name = HistoryName { epoch, level: Level::L0, min: header.min_txid, max: header.max_txid };
-            objects.push((scope, name, bytes.clone()));
+            objects.push((scope, HistoryName::of(epoch, Level::L0, &header), bytes.clone()));
             continue;
         }
         let mut runs: Vec<Vec<File>> = Vec::new();
@@ -357,8 +356,7 @@ fn merge(entries: Vec<Entry>) -> Result<Vec<HistoryObject>, FoldError> {
         }
         for run in runs {
             let file = celld_ltx::compact(&run).map_err(|error| damaged(&files[0].1, error.to_string()))?;
-            let header = file.header();
-            let name = HistoryName { epoch, level: Level::L0, min: header.min_txid, max: header.max_txid };
+            let name = HistoryName::of(epoch, Level::L0, file.header());
             objects.push((scope.clone(), name, celld_ltx::encode(&file).into()));
         }
     }

@@ -1,7 +1,7 @@
 //! Where things lie in the bucket. Numbers have a fixed width, so that the order of keys is the order of numbers.
 
 use celld_ids::{CellScope, Epoch, NodeId, SessionId};
-use celld_ltx::Txid;
+use celld_ltx::{Header, Txid};
 
 use crate::entry::EntryNo;
 
@@ -41,6 +41,22 @@ pub struct HistoryName {
     pub min: Txid,
     /// Last transaction in it.
     pub max: Txid,
+    /// When the last transaction was committed, in milliseconds since the Unix epoch; zero when nobody knows. It is part of the
+    /// key so that a listing alone tells which object leads to which moment.
+    pub timestamp_ms: u64,
+}
+
+impl HistoryName {
+    /// The name of the object with this header.
+    pub(crate) fn of(epoch: Epoch, level: Level, header: &Header) -> HistoryName {
+        let timestamp_ms = u64::try_from(header.timestamp_ms).unwrap_or(0);
+        HistoryName { epoch, level, min: header.min_txid, max: header.max_txid, timestamp_ms }
+    }
+
+    /// `true` when everything in `other` is in this object too.
+    pub(crate) fn covers(&self, other: &HistoryName) -> bool {
+        self.min <= other.min && other.max <= self.max
+    }
 }
 
 pub(crate) fn session(session: &SessionId) -> String {
@@ -92,8 +108,12 @@ pub(crate) fn history_dir(scope: &CellScope) -> String {
 }
 
 pub(crate) fn history(scope: &CellScope, name: &HistoryName) -> String {
-    let HistoryName { epoch, level, min, max } = name;
-    format!("{}/e{:016x}/{}/{min}-{max}.ltx", history_dir(scope), epoch.0, level.name())
+    let HistoryName { epoch, level, min, max, timestamp_ms } = name;
+    let dir = format!("{}/e{:016x}/{}", history_dir(scope), epoch.0, level.name());
+    match timestamp_ms {
+        0 => format!("{dir}/{min}-{max}.ltx"),
+        at => format!("{dir}/{min}-{max}-{at:016x}.ltx"),
+    }
 }
 
 /// The name of a history object from its key; `None` for a key that celld does not write.
@@ -101,12 +121,18 @@ pub(crate) fn parse_history(scope: &CellScope, key: &str) -> Option<HistoryName>
     let rest = key.strip_prefix(&history_dir(scope))?.strip_prefix("/e")?;
     let (epoch, rest) = rest.split_once('/')?;
     let (level, file) = rest.split_once('/')?;
-    let (min, max) = file.strip_suffix(".ltx")?.split_once('-')?;
+    let (min, rest) = file.strip_suffix(".ltx")?.split_once('-')?;
+    let (max, timestamp_ms) = match rest.split_once('-') {
+        None => (rest, 0),
+        // Only one spelling: an unknown time is left out.
+        Some((max, at)) => (max, parse_hex(at).filter(|at| *at != 0)?),
+    };
     Some(HistoryName {
         epoch: Epoch(parse_hex(epoch)?),
         level: Level::parse(level)?,
         min: Txid(parse_hex(min)?),
         max: Txid(parse_hex(max)?),
+        timestamp_ms,
     })
 }
 
@@ -122,10 +148,21 @@ mod tests {
     #[test]
     fn names_read_back_from_their_keys() {
         let scope = CellScope::new("Room", "abc").unwrap();
-        let name = HistoryName { epoch: Epoch(3), level: Level::L1, min: Txid(10), max: Txid(0xfff) };
+        let timestamp_ms = 0x199_0000_0000;
+        let name =
+            HistoryName { epoch: Epoch(3), level: Level::L1, min: Txid(10), max: Txid(0xfff), timestamp_ms };
+        let key = history(&scope, &name);
+        assert_eq!(
+            key,
+            "cells/Room/abc/ltx/e0000000000000003/L1/000000000000000a-0000000000000fff-0000019900000000.ltx"
+        );
+        assert_eq!(parse_history(&scope, &key), Some(name));
+        let name = HistoryName { timestamp_ms: 0, ..name };
         let key = history(&scope, &name);
         assert_eq!(key, "cells/Room/abc/ltx/e0000000000000003/L1/000000000000000a-0000000000000fff.ltx");
         assert_eq!(parse_history(&scope, &key), Some(name));
+        let zero = key.replace(".ltx", "-0000000000000000.ltx");
+        assert_eq!(parse_history(&scope, &zero), None);
         assert_eq!(parse_history(&scope, "cells/Room/abc/ltx/e3/L1/a-f.ltx"), None);
 
         let key = wake(1_700_000_000_000, &scope, Epoch(7));

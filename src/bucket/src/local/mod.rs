@@ -19,6 +19,7 @@ mod open;
 mod path;
 mod staged;
 mod store;
+mod upload;
 
 pub use disk::Sync;
 pub(crate) use store::LocalStore;

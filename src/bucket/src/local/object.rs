@@ -40,8 +40,7 @@ fn checksum(body: &[u8], nonce: Nonce) -> u64 {
 
 /// Writes an object's whole file.
 pub(super) fn write(file: &mut impl Write, body: &[u8], nonce: Nonce) -> io::Result<()> {
-    let trailer =
-        format!("{MAGIC}{} {:016x} {:016x}\n", nonce.text(), body.len(), checksum(body, nonce)).into_bytes();
+    let trailer = trailer(nonce, body.len() as u64, checksum(body, nonce));
     let mut parts = [IoSlice::new(body), IoSlice::new(&trailer)];
     let mut parts = &mut parts[..];
     while !parts.is_empty() {
@@ -53,6 +52,35 @@ pub(super) fn write(file: &mut impl Write, body: &[u8], nonce: Nonce) -> io::Res
         }
     }
     Ok(())
+}
+
+/// An object's file that is written in pieces.
+pub(super) struct ObjectWriter {
+    digest: Digest,
+    size: u64,
+}
+
+impl ObjectWriter {
+    pub(super) fn new() -> ObjectWriter {
+        ObjectWriter { digest: Digest::new(CrcAlgorithm::Crc64Nvme), size: 0 }
+    }
+
+    pub(super) fn append(&mut self, file: &mut impl Write, piece: &[u8]) -> io::Result<()> {
+        file.write_all(piece)?;
+        self.digest.update(piece);
+        self.size += piece.len() as u64;
+        Ok(())
+    }
+
+    /// Appends the trailer.
+    pub(super) fn end(mut self, file: &mut impl Write, nonce: Nonce) -> io::Result<()> {
+        self.digest.update(&nonce.0.to_le_bytes());
+        file.write_all(&trailer(nonce, self.size, self.digest.finalize()))
+    }
+}
+
+fn trailer(nonce: Nonce, size: u64, checksum: u64) -> Vec<u8> {
+    format!("{MAGIC}{} {size:016x} {checksum:016x}\n", nonce.text()).into_bytes()
 }
 
 /// What a trailer says.

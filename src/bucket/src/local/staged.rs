@@ -10,7 +10,7 @@ use rustix::fs::{AtFlags, CWD, Mode, OFlags, linkat, openat, renameat, unlinkat}
 use rustix::io::Errno;
 
 use super::disk::Disk;
-use super::object::{self, Nonce};
+use super::object::{self, Nonce, ObjectWriter};
 
 /// `tmp/` of one bucket.
 pub(super) struct Staging {
@@ -75,6 +75,28 @@ impl Staging {
     pub(super) fn for_replace(&self, body: &[u8], nonce: Nonce) -> io::Result<Staged> {
         let staged = self.open_named()?;
         self.fill(staged, body, nonce)
+    }
+
+    /// A file for an object that comes in pieces and will take another one's name.
+    pub(super) fn for_pieces(&self) -> io::Result<Staged> {
+        self.open_named()
+    }
+
+    /// Appends a piece.
+    pub(super) fn append(
+        &self,
+        staged: &mut Staged,
+        writer: &mut ObjectWriter,
+        piece: &[u8],
+    ) -> io::Result<()> {
+        writer.append(&mut staged.file, piece)
+    }
+
+    /// Ends an object that came in pieces; its content is durable on return.
+    pub(super) fn end(&self, staged: &mut Staged, writer: ObjectWriter, nonce: Nonce) -> io::Result<()> {
+        writer.end(&mut staged.file, nonce)?;
+        self.disk.sync_file(&staged.file)?;
+        Ok(())
     }
 
     fn fill(&self, mut staged: Staged, body: &[u8], nonce: Nonce) -> io::Result<Staged> {

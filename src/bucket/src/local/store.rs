@@ -30,11 +30,13 @@ use super::LocalOptions;
 use super::dirs::Dirs;
 use super::disk::Disk;
 use super::list;
-use super::object::{Nonce, TRAILER, Trailer};
+use super::object::{Nonce, ObjectWriter, TRAILER, Trailer};
 use super::open::{self, lock_retrying};
 use super::path::{self, Place};
 use super::staged::{Staged, Staging};
+use super::upload::{LocalUpload, Unfinished};
 use crate::store::Store;
+use crate::upload::Pieces;
 use crate::{At, BucketError, Listed, Object, Suffix, Version, WriteOutcome};
 
 /// Files `00` … `3f` in `locks/`.
@@ -46,6 +48,8 @@ const PARALLEL: usize = 64;
 /// How often a write follows a directory that others remove.
 const TRIES: usize = 64;
 
+/// Cloning is cheap: all clones are one store.
+#[derive(Clone)]
 pub(crate) struct LocalStore {
     inner: Arc<Inner>,
     slots: Arc<Semaphore>,
@@ -118,6 +122,28 @@ impl LocalStore {
 
     fn gone(&self, verb: &'static str, key: &str) -> BucketError {
         BucketError::Other { at: self.inner.at(verb, key), detail: "the process is stopping".into() }
+    }
+
+    pub(super) fn at(&self, verb: &'static str, key: &str) -> At {
+        self.inner.at(verb, key)
+    }
+
+    /// Appends a piece to the file of an upload, or begins one.
+    pub(super) async fn append(
+        &self,
+        key: &str,
+        file: Option<Unfinished>,
+        piece: Bytes,
+    ) -> Result<Unfinished, BucketError> {
+        Ok(self.run("write", key, move |inner, key| inner.append(key, file, &piece)).await?)
+    }
+
+    /// Ends an upload: gives its file the object's name.
+    pub(super) async fn name(&self, key: &str, file: Option<Unfinished>) -> Result<(), BucketError> {
+        match self.run("write", key, move |inner, key| inner.name(key, file)).await? {
+            Written::Unknown(trouble) => Err(self.inner.error("write", key, trouble)),
+            Written::Done(_) | Written::Refused => Ok(()),
+        }
     }
 
     async fn write(
@@ -288,11 +314,46 @@ impl Inner {
         self.replace(&path::place(key), body)
     }
 
+    /// Appends to the file of an upload.
+    fn append(&self, key: &str, file: Option<Unfinished>, piece: &[u8]) -> Result<Unfinished, Trouble> {
+        let place = path::place(key);
+        let failed = |error: io::Error| self.io(&place, error);
+        let mut file = match file {
+            Some(file) => file,
+            None => Unfinished {
+                staged: self.staging.for_pieces().map_err(failed)?,
+                writer: ObjectWriter::new(),
+                nonce: Nonce::random().map_err(failed)?,
+            },
+        };
+        self.staging.append(&mut file.staged, &mut file.writer, piece).map_err(failed)?;
+        Ok(file)
+    }
+
+    /// Gives the file of an upload its name; an upload without pieces is an empty object.
+    fn name(&self, key: &str, file: Option<Unfinished>) -> Result<Written, Trouble> {
+        let place = path::place(key);
+        let file = match file {
+            Some(file) => file,
+            None => self.append(key, None, &[])?,
+        };
+        let Unfinished { mut staged, writer, nonce } = file;
+        self.staging.end(&mut staged, writer, nonce).map_err(|error| self.io(&place, error))?;
+        let _lock = self.lock(key)?;
+        self.take_name(&place, staged, nonce)
+    }
+
     /// Writes the object whatever is there. The caller holds its lock.
     fn replace(&self, place: &Place, body: &[u8]) -> Result<Written, Trouble> {
         let failed = |error: io::Error| self.io(place, error);
         let nonce = Nonce::random().map_err(failed)?;
-        let mut staged = self.staging.for_replace(body, nonce).map_err(failed)?;
+        let staged = self.staging.for_replace(body, nonce).map_err(failed)?;
+        self.take_name(place, staged, nonce)
+    }
+
+    /// Gives a staged object the name of whatever is there. The caller holds the lock.
+    fn take_name(&self, place: &Place, mut staged: Staged, nonce: Nonce) -> Result<Written, Trouble> {
+        let failed = |error: io::Error| self.io(place, error);
         for _ in 0..TRIES {
             let dir = self.dirs.made(&place.dir).map_err(failed)?;
             match staged.replace(&dir, &place.file) {
@@ -450,6 +511,10 @@ impl Store for LocalStore {
                 Err(BucketError::Other { at: self.inner.at("write", key), detail: "refused".into() })
             }
         }
+    }
+
+    async fn upload(&self, key: &str) -> Result<Box<dyn Pieces>, BucketError> {
+        Ok(Box::new(LocalUpload::new(self.clone(), key)))
     }
 
     async fn delete(&self, key: &str) -> Result<(), BucketError> {

@@ -164,3 +164,28 @@ pub async fn no_bucket(b: &Bucket) {
     let probe = b.probe().await;
     assert!(matches!(&probe, Probe::Unreachable(BucketError::NoBucket { .. })), "{probe:?}");
 }
+
+/// Objects written in pieces: empty, of exactly one part, of several; given up; over an object that is there.
+pub async fn uploads(b: &Bucket) {
+    const PART: usize = 8 << 20;
+    for (name, size, piece) in
+        [("none", 0, 1), ("small", 1000, 100), ("part", PART, 1 << 20), ("parts", 2 * PART + 7, 3_000_001)]
+    {
+        b.put(name, text("before")).await.unwrap();
+        let content: Vec<u8> = (0..size).map(|at| (at / 1000 + at) as u8).collect();
+        let mut upload = b.upload(name).await.unwrap();
+        for piece in content.chunks(piece) {
+            upload.write(Bytes::copy_from_slice(piece)).await.unwrap();
+        }
+        assert_eq!(b.get(name).await.unwrap().unwrap().bytes, text("before"), "{name} is not there yet");
+        upload.finish().await.unwrap();
+        let read = b.get(name).await.unwrap().unwrap();
+        assert!(read.bytes == content, "{name}");
+        assert!(b.update(name, text("after"), &read.version).await.is_done(), "{name}");
+    }
+    let mut upload = b.upload("given-up").await.unwrap();
+    upload.write(vec![1; 2 * PART].into()).await.unwrap();
+    drop(upload);
+    assert!(b.get("given-up").await.unwrap().is_none());
+    assert_eq!(b.list("", None, 9).await.unwrap().len(), 4);
+}
