@@ -305,6 +305,7 @@ impl Store for FaultStore {
         let fate = self.fate("write", key).await;
         let error = match fate {
             Fate::Throttled => self.throttled("write", key),
+            Fate::Full => self.full("write", key),
             _ => self.lost("write", key),
         };
         Ok(Box::new(FaultUpload::new(self.inner.upload(key).await?, fate, error)))

@@ -33,7 +33,8 @@ impl Pieces for FaultUpload {
         let Some(mut inner) = self.inner.take() else { return Err(self.error.clone()) };
         match self.fate {
             Fate::Good | Fate::Slow(_) => inner.finish().await,
-            Fate::LostRequest | Fate::Throttled => Err(self.error.clone()),
+            // What is written in pieces is whole or not there at all, whatever else a store does.
+            Fate::LostRequest | Fate::Throttled | Fate::Full | Fate::Torn => Err(self.error.clone()),
             Fate::Late(late_by) => {
                 tokio::spawn(async move {
                     tokio::time::sleep(late_by).await;

@@ -1,30 +1,45 @@
-//! Keeping a cell's history short: L0 objects are merged into L1, and now and then a snapshot replaces everything before it.
+//! Keeping a cell's history short: L0 objects are merged into L1, L1 objects into longer ones, and now and then a snapshot
+//! replaces everything before it.
 //!
-//! Invariant: an object is deleted only after the one that covers all of it stands in the bucket. A restore that runs meanwhile
-//! lists again when an object is gone.
+//! Invariant: an object is deleted only after one that covers all of it stands in the bucket. A restore that runs meanwhile
+//! lists again when an object is gone. Nothing is held in memory but a few windows of each input.
 
-use bytes::Bytes;
+use std::time::Duration;
+
 use celld_bucket::{Bucket, BucketError, failpoint};
 use celld_ids::{CellScope, Epoch};
-use celld_ltx::{ApplyError, CompactError, Image, InvalidFile, Txid};
+use celld_ltx::{Checksum, Header, PAGE_SIZE, Txid};
 use futures::{FutureExt, StreamExt, TryStreamExt, stream};
 
 use crate::fold::PARALLEL;
-use crate::history::{HistoryObject, list_history};
+use crate::history::{HistoryObject, Listing, PlanError, list_all, list_history, plan};
 use crate::keys::{self, HistoryName, Level};
-use crate::restore::{RestoreError, fetch, restore};
+use crate::pages::Source;
+use crate::record::patiently;
+use crate::restore::RestoreError;
+use crate::retention::garbage;
+use crate::store::{ObjectWriter, write_merged};
+use crate::sums::{MIN_OBJECT_BYTES, sums_key};
 
-/// Bytes of L0 objects that one L1 object takes in at most.
+/// Bytes of L0 objects, and their number, that one L1 object takes in at most.
 const MERGE_BYTES: u64 = 64 << 20;
+const MERGE_OBJECTS: usize = 256;
+
+/// L1 objects of one epoch after the last snapshot that are worth merging, and how many must be of similar size for it.
+const LONG_RUN: usize = 32;
+const SIMILAR: usize = 8;
 
 /// History that is worth a snapshot: this many bytes after the last one, or twice its size, whichever is more …
 const SNAPSHOT_BYTES: u64 = 8 << 20;
 
-/// … or this many objects.
+/// … or this many objects, when they weigh half of what a snapshot does or a snapshot is small …
 const SNAPSHOT_OBJECTS: usize = 64;
 
-/// Objects of more bytes than this are not replaced by a snapshot in the background: it would hold the whole database in memory.
-const SNAPSHOT_LIMIT: u64 = 256 << 20;
+/// … or this many whatever they weigh.
+const TOO_MANY_OBJECTS: usize = 512;
+
+/// Merges in one go; what is left is for the next time.
+const STEPS: usize = 4;
 
 /// Why a history was not shortened. It is as good as before.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -32,17 +47,9 @@ pub enum CompactionError {
     /// The store failed. Its message names the object.
     #[error(transparent)]
     Bucket(#[from] BucketError),
-    /// An object cannot be read, or the database cannot be put together.
+    /// An object is damaged, or the objects do not make a whole.
     #[error(transparent)]
     Restore(#[from] RestoreError),
-    /// The objects do not follow each other.
-    #[error("the history of {scope} cannot be merged: {problem}")]
-    Merge {
-        /// The cell.
-        scope: CellScope,
-        /// Why not.
-        problem: CompactError,
-    },
     /// The image is none, or is no database of whole pages.
     #[error("a snapshot of {scope} is impossible: {problem}")]
     Snapshot {
@@ -51,82 +58,103 @@ pub enum CompactionError {
         /// Why.
         problem: String,
     },
-    /// A task of the process was stopped.
-    #[error("the process is stopping")]
-    Stopped,
 }
 
-/// Shortens the history of a cell in one epoch: merges L0 into L1, and takes a snapshot when the history has outgrown the database.
-pub async fn compact_cell(bucket: &Bucket, scope: &CellScope, epoch: Epoch) -> Result<(), CompactionError> {
-    merge_l0(bucket, scope, epoch).await?;
-    let objects = list_history(bucket, scope).await?;
-    if outgrown(&objects) {
-        let restored = restore(bucket, scope).await?;
-        // The history may have gone on under another owner: the snapshot belongs where its last transaction does.
-        let epoch = restored.epoch.unwrap_or(epoch);
-        write_snapshot(bucket, scope, epoch, restored.image, restored.txid, restored.timestamp_ms).await?;
+impl From<PlanError> for CompactionError {
+    fn from(error: PlanError) -> CompactionError {
+        RestoreError::from(error).into()
     }
+}
+
+/// Shortens the history of a cell: merges the L0 objects of `epoch` into L1, takes a snapshot when the history has outgrown the
+/// database, and deletes what is superseded, except what restoring a moment of the last `retention` before the cell's last
+/// transaction needs (zero: nothing).
+pub async fn compact_cell(
+    bucket: &Bucket,
+    scope: &CellScope,
+    epoch: Epoch,
+    retention: Duration,
+) -> Result<(), CompactionError> {
+    let mut listing = list_all(bucket, scope).await?;
+    for _ in 0..STEPS {
+        match next_step(scope, &listing.objects, epoch)? {
+            Step::Nothing => break,
+            Step::Merge(chosen) => merge(bucket, scope, epoch, Level::L1, chosen).await?,
+            Step::Snapshot { chain, epoch } => merge(bucket, scope, epoch, Level::L9, chain).await?,
+        }
+        listing = list_all(bucket, scope).await?;
+    }
+    collect(bucket, scope, listing, retention).await
+}
+
+async fn merge(
+    bucket: &Bucket,
+    scope: &CellScope,
+    epoch: Epoch,
+    level: Level,
+    objects: Vec<HistoryObject>,
+) -> Result<(), CompactionError> {
+    let sources: Vec<Source> = objects.into_iter().map(Source::Object).collect();
+    write_merged(bucket, scope, epoch, level, &sources).await?;
+    failpoint(if level == Level::L9 { "snapshot" } else { "compaction" });
     Ok(())
 }
 
-/// `true` when what follows the last snapshot is large compared with it, or is many objects.
-fn outgrown(objects: &[HistoryObject]) -> bool {
-    let total: u64 = objects.iter().map(|object| object.size).sum();
-    if total > SNAPSHOT_LIMIT {
-        return false;
-    }
-    let snapshot =
-        objects.iter().filter(|object| object.name.min == Txid(1)).max_by_key(|object| object.name.max);
-    let (reached, size) = snapshot.map_or((Txid::ZERO, 0), |object| (object.name.max, object.size));
-    let after = objects.iter().filter(|object| object.name.max > reached);
-    let (count, bytes) = after.fold((0, 0), |(count, bytes), object| (count + 1, bytes + object.size));
-    count >= SNAPSHOT_OBJECTS || bytes >= SNAPSHOT_BYTES.max(2 * size)
+/// What to do next about a history.
+#[derive(Debug, PartialEq, Eq)]
+enum Step {
+    Nothing,
+    /// Make one L1 object of these.
+    Merge(Vec<HistoryObject>),
+    /// Make one snapshot of these. It belongs to the epoch of the last transaction, which need not be the caller's.
+    Snapshot {
+        chain: Vec<HistoryObject>,
+        epoch: Epoch,
+    },
 }
 
-/// Merges the L0 objects of one epoch that no L1 object covers yet into one, and deletes what is covered.
-async fn merge_l0(bucket: &Bucket, scope: &CellScope, epoch: Epoch) -> Result<(), CompactionError> {
-    let mut objects = list_history(bucket, scope).await?;
-    objects.retain(|object| object.name.epoch == epoch);
-    let chosen = choose(&objects);
-    if let [first, .., last] = &chosen[..] {
-        let name = HistoryName { level: Level::L1, min: first.name.min, ..last.name };
-        let files: Vec<_> = stream::iter(chosen.clone())
-            .map(|object| async move { fetch(bucket, scope, &object).await }.boxed())
-            .buffered(PARALLEL)
-            .try_collect()
-            .await?;
-        let merged = tokio::task::spawn_blocking(move || {
-            celld_ltx::compact(&files).map(|file| Bytes::from(celld_ltx::encode(&file)))
-        });
-        let merged = merged.await.map_err(|_| CompactionError::Stopped)?;
-        let bytes = merged.map_err(|problem| CompactionError::Merge { scope: scope.clone(), problem })?;
-        let size = bytes.len() as u64;
-        bucket.put(&keys::history(scope, &name), bytes).await?;
-        failpoint("compaction");
-        objects.push(HistoryObject { name, size });
+fn next_step(scope: &CellScope, objects: &[HistoryObject], epoch: Epoch) -> Result<Step, PlanError> {
+    let fresh = fresh_l0(objects, epoch);
+    if fresh.len() > 1 {
+        return Ok(Step::Merge(fresh));
     }
-    let l1: Vec<HistoryName> =
-        objects.iter().map(|object| object.name).filter(|name| name.level == Level::L1).collect();
-    let covered = objects.iter().map(|object| object.name).filter(|name| {
-        name.level == Level::L0 && l1.iter().any(|by| by.min <= name.min && name.max <= by.max)
-    });
-    delete(bucket, scope, covered.collect()).await
+    let chain = plan(scope, objects)?;
+    let (base, after) = match &chain[..] {
+        [first, after @ ..] if first.name.min == Txid(1) => (first.size, after),
+        all => (0, all),
+    };
+    let (Some(last), bytes) = (after.last(), after.iter().map(|object| object.size).sum::<u64>()) else {
+        return Ok(Step::Nothing);
+    };
+    let outgrown = bytes >= SNAPSHOT_BYTES.max(2 * base);
+    let many = after.len() >= SNAPSHOT_OBJECTS && (base <= SNAPSHOT_BYTES || bytes >= base / 2);
+    if outgrown || many || after.len() >= TOO_MANY_OBJECTS {
+        let epoch = last.name.epoch;
+        return Ok(Step::Snapshot { chain, epoch });
+    }
+    let run: Vec<&HistoryObject> =
+        after.iter().filter(|object| object.name.level == Level::L1 && object.name.epoch == epoch).collect();
+    // A small database is rewritten soon enough, and each snapshot is a moment to go back to.
+    let similar = if base > SNAPSHOT_BYTES { similar_l1(&run) } else { Vec::new() };
+    Ok(if similar.is_empty() { Step::Nothing } else { Step::Merge(similar) })
 }
 
-/// A run of L0 objects without a hole that starts after the last L1 object, up to [`MERGE_BYTES`].
-fn choose(objects: &[HistoryObject]) -> Vec<HistoryObject> {
-    let level = |level| objects.iter().filter(move |object| object.name.level == level);
-    let merged = level(Level::L1).map(|object| object.name.max).max().unwrap_or(Txid::ZERO);
+/// The L0 objects of one epoch that nothing longer covers: a run without a hole.
+fn fresh_l0(objects: &[HistoryObject], epoch: Epoch) -> Vec<HistoryObject> {
+    let level =
+        |level| objects.iter().filter(move |object| object.name.level == level && object.name.epoch == epoch);
+    let merged = level(Level::L1).chain(level(Level::L9)).map(|object| object.name.max).max();
+    let merged = merged.unwrap_or(Txid::ZERO);
     let start = level(Level::L0).filter(|o| o.name.max > merged).map(|o| o.name.min).min();
     let Some(mut next) = start else { return Vec::new() };
-    let mut chosen = Vec::new();
+    let mut chosen: Vec<HistoryObject> = Vec::new();
     let mut bytes = 0;
     while let Some(best) = level(Level::L0)
         .filter(|object| object.name.min <= next && object.name.max >= next)
         .max_by_key(|object| object.name.max)
     {
         bytes += best.size;
-        if bytes > MERGE_BYTES && !chosen.is_empty() {
+        if !chosen.is_empty() && (bytes > MERGE_BYTES || chosen.len() >= MERGE_OBJECTS) {
             break;
         }
         chosen.push(best.clone());
@@ -135,8 +163,104 @@ fn choose(objects: &[HistoryObject]) -> Vec<HistoryObject> {
     chosen
 }
 
-/// Writes the database `image`, which stands at `txid`, as a snapshot, and deletes all history that it covers. For a cell that is
-/// handed over: its next owner reads one object.
+/// The end of a long run of L1 objects that is worth merging: back from the last one, each that weighs no more than all after it
+/// together. So every byte is merged again only a few times, however long the history of a large database grows.
+fn similar_l1(run: &[&HistoryObject]) -> Vec<HistoryObject> {
+    if run.len() < LONG_RUN {
+        return Vec::new();
+    }
+    let mut bytes = 0;
+    let mut chosen: Vec<HistoryObject> = Vec::new();
+    for object in run.iter().rev() {
+        let follows = chosen.last().is_none_or(|after| after.name.min <= object.name.max.next());
+        if !follows || (!chosen.is_empty() && object.size > bytes + SNAPSHOT_BYTES / 8) {
+            break;
+        }
+        bytes += object.size;
+        chosen.push((*object).clone());
+    }
+    chosen.reverse();
+    if chosen.len() < SIMILAR { Vec::new() } else { chosen }
+}
+
+/// Deletes what is superseded and not kept for restoring a moment of the last `retention`.
+async fn collect(
+    bucket: &Bucket,
+    scope: &CellScope,
+    listing: Listing,
+    retention: Duration,
+) -> Result<(), CompactionError> {
+    let window_ms = u64::try_from(retention.as_millis()).unwrap_or(u64::MAX);
+    let names: Vec<HistoryName> = listing.objects.iter().map(|object| object.name).collect();
+    let objects = garbage(&listing.objects, &names, window_ms);
+    // Page checksums whose object is gone, or never came.
+    let left = listing.sums.into_iter().filter(|name| !names.contains(name)).collect::<Vec<_>>();
+    let orphans = garbage(&listing.objects, &left, window_ms);
+    let large = |name: &HistoryName| {
+        listing.objects.iter().any(|object| object.name == *name && object.size >= MIN_OBJECT_BYTES)
+    };
+    let keys = objects.into_iter().map(|name| {
+        let sums = large(&name).then(|| sums_key(scope, &name));
+        (Some(keys::history(scope, &name)), sums)
+    });
+    let keys = keys.chain(orphans.into_iter().map(|name| (None, Some(sums_key(scope, &name)))));
+    stream::iter(keys.collect::<Vec<_>>())
+        .map(|(object, sums)| {
+            let delete = async move {
+                for key in [object, sums].into_iter().flatten() {
+                    patiently(|| bucket.delete(&key)).await?;
+                }
+                Ok::<(), BucketError>(())
+            };
+            delete.boxed()
+        })
+        .buffer_unordered(PARALLEL)
+        .try_collect::<()>()
+        .await?;
+    Ok(())
+}
+
+/// What [`snapshot_at_stop`] did about a cell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StopSnapshot {
+    /// The next owner reads one object.
+    Written,
+    /// It reads a few objects already.
+    Short,
+    /// The history is larger than a stop can wait for: the next owner reads all of it.
+    TooLarge,
+}
+
+/// Objects that a restore fetches at once anyway.
+const SHORT: usize = 4;
+
+/// Bytes for each second of a deadline that a snapshot may have: 80 MiB in ten seconds.
+const BYTES_PER_SECOND: u64 = 8 << 20;
+
+/// Replaces a cell's history by one snapshot, for a node that stops and has `deadline` left for this cell. To be called after
+/// everything was folded ([`crate::SessionLog::close`]); reads the history itself, so it needs no local image.
+///
+/// What it replaces is kept for `retention`, as in [`compact_cell`].
+pub async fn snapshot_at_stop(
+    bucket: &Bucket,
+    scope: &CellScope,
+    deadline: Duration,
+    retention: Duration,
+) -> Result<StopSnapshot, CompactionError> {
+    let chain = plan(scope, &list_history(bucket, scope).await?)?;
+    let bytes: u64 = chain.iter().map(|object| object.size).sum();
+    let Some(last) = chain.last().filter(|_| chain.len() > SHORT) else { return Ok(StopSnapshot::Short) };
+    let fits = u128::from(BYTES_PER_SECOND) * deadline.as_millis() / 1000;
+    if u128::from(bytes) > fits {
+        return Ok(StopSnapshot::TooLarge);
+    }
+    let epoch = last.name.epoch;
+    merge(bucket, scope, epoch, Level::L9, chain).await?;
+    collect(bucket, scope, list_all(bucket, scope).await?, retention).await?;
+    Ok(StopSnapshot::Written)
+}
+
+/// Writes the database `image`, which stands at `txid`, as a snapshot, and deletes what it supersedes, as in [`compact_cell`].
 ///
 /// Everything up to `txid` must be durable: a snapshot of an unacknowledged transaction would bring it back from the dead.
 pub async fn write_snapshot(
@@ -146,38 +270,23 @@ pub async fn write_snapshot(
     image: Vec<u8>,
     txid: Txid,
     timestamp_ms: i64,
+    retention: Duration,
 ) -> Result<(), CompactionError> {
     let failed = |problem: String| CompactionError::Snapshot { scope: scope.clone(), problem };
-    let encoded = tokio::task::spawn_blocking(move || encode_snapshot(image, txid, timestamp_ms));
-    let bytes = encoded.await.map_err(|_| CompactionError::Stopped)?.map_err(|e| failed(e.to_string()))?;
-    let timestamp_ms = u64::try_from(timestamp_ms).unwrap_or(0);
-    let name = HistoryName { epoch, level: Level::L9, min: Txid(1), max: txid, timestamp_ms };
-    bucket.put(&keys::history(scope, &name), bytes).await?;
+    if !image.len().is_multiple_of(PAGE_SIZE) {
+        return Err(failed(format!("{} bytes are no whole number of pages", image.len())));
+    }
+    let commit = u32::try_from(image.len() / PAGE_SIZE).map_err(|_| failed("it is too large".into()))?;
+    let pre_apply = Some(Checksum::NONE);
+    let header = Header { min_txid: Txid(1), max_txid: txid, commit, timestamp_ms, pre_apply };
+    let mut object = ObjectWriter::begin(bucket, scope, epoch, Level::L9, header).await?;
+    for (pgno, data) in (1u32..).zip(image.chunks_exact(PAGE_SIZE)) {
+        if pgno != celld_ltx::LOCK_PAGE {
+            object.page(pgno, data).await?;
+        }
+    }
+    let sum = object.database_checksum();
+    object.finish(Some(sum)).await?;
     failpoint("snapshot");
-    let objects = list_history(bucket, scope).await?;
-    let covered =
-        objects.iter().map(|object| object.name).filter(|other| *other != name && other.max <= txid);
-    delete(bucket, scope, covered.collect()).await
-}
-
-#[derive(Debug, thiserror::Error)]
-enum SnapshotError {
-    #[error(transparent)]
-    Image(#[from] ApplyError),
-    #[error(transparent)]
-    File(#[from] InvalidFile),
-}
-
-fn encode_snapshot(image: Vec<u8>, txid: Txid, timestamp_ms: i64) -> Result<Bytes, SnapshotError> {
-    let file = celld_ltx::File::snapshot(&Image::new(image, txid)?, timestamp_ms)?;
-    Ok(celld_ltx::encode(&file).into())
-}
-
-async fn delete(bucket: &Bucket, scope: &CellScope, names: Vec<HistoryName>) -> Result<(), CompactionError> {
-    stream::iter(names)
-        .map(|name| async move { bucket.delete(&keys::history(scope, &name)).await }.boxed())
-        .buffer_unordered(PARALLEL)
-        .try_collect::<()>()
-        .await?;
-    Ok(())
+    collect(bucket, scope, list_all(bucket, scope).await?, retention).await
 }

@@ -3,7 +3,7 @@
 //! The order carries the proof: first the history, then the mark in the session record (only while no successor has claimed
 //! it), and only then the entries' objects are deleted.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use celld_bucket::{Bucket, BucketError, failpoint};
 use celld_ids::{CellScope, Epoch, SessionId};
-use celld_ltx::{File, Header};
+use celld_ltx::{File, Header, Txid};
 use futures::{FutureExt, StreamExt, TryStreamExt, stream};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
@@ -23,16 +23,17 @@ use crate::json::RecordError;
 use crate::keys::{self, HistoryName, Level};
 use crate::log::{LogError, Shared};
 use crate::record::{self, Raised, patiently};
+use crate::store::write_object;
 use crate::wakes::Wakes;
 
 /// Calls to the store at once.
 pub(crate) const PARALLEL: usize = 16;
 
-/// Compactions at once.
-const COMPACTIONS: usize = 2;
-
 /// Cells whose distance to the next compaction is remembered. Beyond, all are forgotten: they are compacted later.
 const MAX_TALLIES: usize = 100_000;
+
+/// Objects of which a restore finds so many that the next fold of the cell compacts it.
+const LONG_CHAIN: u64 = 64;
 
 /// Waits after a fold that failed.
 const RETRY: Duration = Duration::from_secs(1);
@@ -83,7 +84,14 @@ pub(crate) enum Request {
     Acknowledged(Acknowledged),
     /// Fold everything that came before this request, then answer.
     Flush(oneshot::Sender<Result<(), FoldError>>),
+    /// Let an object of the history end with this transaction.
+    Keep(CellScope, Txid),
+    /// A cell was restored from so many objects.
+    Found(CellScope, Epoch, usize),
 }
+
+/// Transactions that must stay restorable by themselves: nothing is merged over them on the way into the history.
+pub(crate) type Kept = BTreeSet<(CellScope, Txid)>;
 
 /// What a cell has accumulated in L0 since its last compaction.
 #[derive(Default)]
@@ -105,6 +113,7 @@ pub(crate) struct Folder {
     tallies: HashMap<(CellScope, Epoch), Tally>,
     compactions: JoinSet<()>,
     wakes: Wakes,
+    kept: Kept,
 }
 
 impl Folder {
@@ -119,6 +128,7 @@ impl Folder {
             tallies: HashMap::new(),
             compactions: JoinSet::new(),
             wakes: Wakes::default(),
+            kept: Kept::new(),
         }
     }
 
@@ -130,6 +140,8 @@ impl Folder {
                 request = self.requests.recv() => match request {
                     None => return,
                     Some(Request::Acknowledged(entry)) => self.take(entry),
+                    Some(Request::Keep(scope, txid)) => self.keep(scope, txid),
+                    Some(Request::Found(scope, epoch, objects)) => self.found(scope, epoch, objects),
                     Some(Request::Flush(reply)) => {
                         let result = self.fold_all().await;
                         let claimed = matches!(result, Err(FoldError::Claimed));
@@ -165,6 +177,19 @@ impl Folder {
         } else if self.due.is_none() {
             self.due = Some(now + options.fold_interval);
         }
+    }
+
+    fn keep(&mut self, scope: CellScope, txid: Txid) {
+        if self.kept.len() >= MAX_TALLIES {
+            self.kept.pop_first();
+        }
+        self.kept.insert((scope, txid));
+    }
+
+    /// A long chain of objects is compacted soon, also when each of its owners added only a few.
+    fn found(&mut self, scope: CellScope, epoch: Epoch, objects: usize) {
+        let share = self.shared.options.compact_txids.div_ceil(LONG_CHAIN);
+        self.tallies.entry((scope, epoch)).or_default().txids += share * objects as u64;
     }
 
     /// Folds everything that waits, in bounded batches.
@@ -204,7 +229,10 @@ impl Folder {
             .await?;
 
         self.wakes.follow(&shared.bucket, &entries).await?;
-        let written = write_history(&shared.bucket, entries).await?;
+        let written = write_history(&shared.bucket, entries, self.kept.clone()).await?;
+        for Written { scope, name, .. } in &written {
+            self.kept.remove(&(scope.clone(), name.max));
+        }
         #[cfg(test)]
         if shared.options.broken == crate::proof::Broken::DeleteBeforeMark {
             self.undeleted.extend(self.waiting.iter().take(count).map(|entry| entry.number));
@@ -243,6 +271,10 @@ impl Folder {
     /// Counts what was folded, and compacts the cells that have gone far enough.
     fn tally(&mut self, written: Vec<Written>) {
         let options = &self.shared.options;
+        if !options.compaction {
+            return;
+        }
+        let retention = options.retention;
         if self.tallies.len() > MAX_TALLIES {
             self.tallies.clear();
         }
@@ -253,11 +285,11 @@ impl Folder {
             tally.bytes += size;
             let due = tally.txids >= options.compact_txids || tally.bytes >= options.compact_bytes;
             // A cell that finds no place keeps its tally and is next when it folds again.
-            if due && self.compactions.len() < COMPACTIONS {
+            if due && self.compactions.len() < options.compactions {
                 self.tallies.remove(&key);
                 let (bucket, (scope, epoch)) = (self.shared.bucket.clone(), key);
                 self.compactions.spawn(async move {
-                    if let Err(error) = compact_cell(&bucket, &scope, epoch).await {
+                    if let Err(error) = compact_cell(&bucket, &scope, epoch, retention).await {
                         tracing::warn!(cell = %scope, %error, "compaction failed; the history stays as it is");
                     }
                 });
@@ -299,18 +331,21 @@ pub(crate) async fn load(
 }
 
 /// Writes the transactions of `entries` (in order) to their cells' history: one L0 object per cell and epoch, more only when its
-/// transactions have a hole.
+/// transactions have a hole or some are to be `kept` apart.
 ///
 /// May be repeated, also by another process with other batches: the same transactions give objects that agree.
-pub(crate) async fn write_history(bucket: &Bucket, entries: Vec<Entry>) -> Result<Vec<Written>, FoldError> {
-    let objects =
-        tokio::task::spawn_blocking(move || merge(entries)).await.map_err(|_| FoldError::Stopped)??;
+pub(crate) async fn write_history(
+    bucket: &Bucket,
+    entries: Vec<Entry>,
+    kept: Kept,
+) -> Result<Vec<Written>, FoldError> {
+    let merged = tokio::task::spawn_blocking(move || merge(entries, &kept));
+    let objects = merged.await.map_err(|_| FoldError::Stopped)??;
     stream::iter(objects)
         .map(|(scope, name, bytes)| {
             let write = async move {
                 let size = bytes.len() as u64;
-                let key = keys::history(&scope, &name);
-                patiently(|| bucket.put(&key, bytes.clone())).await?;
+                write_object(bucket, &scope, &name, bytes).await?;
                 failpoint("fold");
                 Ok(Written { scope, name, size })
             };
@@ -324,7 +359,7 @@ pub(crate) async fn write_history(bucket: &Bucket, entries: Vec<Entry>) -> Resul
 type HistoryObject = (CellScope, HistoryName, Bytes);
 
 /// Groups transactions by cell and epoch and merges each group into one file.
-fn merge(entries: Vec<Entry>) -> Result<Vec<HistoryObject>, FoldError> {
+fn merge(entries: Vec<Entry>, kept: &Kept) -> Result<Vec<HistoryObject>, FoldError> {
     let mut groups: BTreeMap<(CellScope, Epoch), Vec<(Bytes, String)>> = BTreeMap::new();
     for entry in entries {
         for tx in entry.transactions {
@@ -344,10 +379,10 @@ fn merge(entries: Vec<Entry>) -> Result<Vec<HistoryObject>, FoldError> {
         for (bytes, key) in &files {
             let file = celld_ltx::decode(bytes).map_err(|error| damaged(key, error.to_string()))?;
             match runs.last_mut() {
-                Some(run) if follows(run, &file) => run.push(file),
+                Some(run) if follows(run, &file) && !ends(run, &scope, kept) => run.push(file),
                 previous => {
                     // Never expected of one session. Each piece is folded as it is: a restore will name the hole.
-                    if previous.is_some() {
+                    if previous.is_some_and(|run| !follows(run, &file)) {
                         tracing::error!(cell = %scope, key, "the transactions in the log have a hole");
                     }
                     runs.push(vec![file]);
@@ -361,6 +396,11 @@ fn merge(entries: Vec<Entry>) -> Result<Vec<HistoryObject>, FoldError> {
         }
     }
     Ok(objects)
+}
+
+/// `true` when the run must end where it does.
+fn ends(run: &[File], scope: &CellScope, kept: &Kept) -> bool {
+    !kept.is_empty() && run.last().is_some_and(|last| kept.contains(&(scope.clone(), last.header().max_txid)))
 }
 
 fn follows(run: &[File], file: &File) -> bool {

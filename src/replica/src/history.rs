@@ -45,21 +45,37 @@ pub enum PlanError {
     },
 }
 
-/// Lists the whole history of a cell: every epoch and level, in key order.
+/// Lists the whole history of a cell: every epoch and level, in key order. That includes what others have superseded and what is
+/// kept for restoring an earlier moment.
 pub async fn list_history(bucket: &Bucket, scope: &CellScope) -> Result<Vec<HistoryObject>, BucketError> {
+    Ok(list_all(bucket, scope).await?.objects)
+}
+
+/// What lies in a cell's history directory.
+pub(crate) struct Listing {
+    /// The history.
+    pub objects: Vec<HistoryObject>,
+    /// The objects whose page checksums are there.
+    pub sums: Vec<HistoryName>,
+}
+
+pub(crate) async fn list_all(bucket: &Bucket, scope: &CellScope) -> Result<Listing, BucketError> {
     let dir = keys::history_dir(scope);
-    let mut objects = Vec::new();
+    let (mut objects, mut sums) = (Vec::new(), Vec::new());
     let mut after: Option<String> = None;
     loop {
         let page = bucket.list(&dir, after.as_deref(), PAGE).await?;
         let more = page.len() == PAGE;
         after = page.last().map(|listed| listed.key.clone());
-        objects.extend(page.into_iter().filter_map(|listed| {
-            let name = keys::parse_history(scope, &listed.key)?;
-            Some(HistoryObject { name, size: listed.size })
-        }));
+        for listed in page {
+            if let Some(name) = keys::parse_history(scope, &listed.key) {
+                objects.push(HistoryObject { name, size: listed.size });
+            } else if let Some(name) = keys::parse_sums(scope, &listed.key) {
+                sums.push(name);
+            }
+        }
         if !more {
-            return Ok(objects);
+            return Ok(Listing { objects, sums });
         }
     }
 }

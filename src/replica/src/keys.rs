@@ -136,6 +136,11 @@ pub(crate) fn parse_history(scope: &CellScope, key: &str) -> Option<HistoryName>
     })
 }
 
+/// The name of the history object that has these page checksums beside it.
+pub(crate) fn parse_sums(scope: &CellScope, key: &str) -> Option<HistoryName> {
+    parse_history(scope, &format!("{}.ltx", key.strip_suffix(".sums")?))
+}
+
 fn parse_hex(text: &str) -> Option<u64> {
     let exact = text.len() == 16 && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
     exact.then(|| u64::from_str_radix(text, 16).ok())?

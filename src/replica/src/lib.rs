@@ -15,9 +15,11 @@
 //! Invariant: no clock takes part. Time is used for pacing and for giving up, so a wrong clock costs availability, never data;
 //! timestamps come from the caller.
 
+mod bookmark;
 mod compact;
 mod disk;
 mod entry;
+mod export;
 mod fold;
 mod hedge;
 mod history;
@@ -27,22 +29,33 @@ mod lease;
 mod log;
 mod owner;
 mod pacing;
+mod pages;
 #[cfg(test)]
 mod proof;
 mod publish;
 mod record;
 mod restore;
+mod retention;
 #[cfg(test)]
 mod rules;
 mod seal;
+mod store;
 mod sums;
+mod tail;
+mod timeline;
 #[cfg(test)]
 mod trouble;
 mod wakes;
+mod when;
 mod writer;
 
-pub use compact::{CompactionError, compact_cell, write_snapshot};
+/// The number of a cell's transaction, which half of this crate's interface speaks of.
+pub use celld_ltx::Txid;
+
+pub use bookmark::{Bookmark, InvalidBookmark, bookmark_of};
+pub use compact::{CompactionError, StopSnapshot, compact_cell, snapshot_at_stop, write_snapshot};
 pub use entry::{AlarmChange, Entry, EntryError, EntryNo, EntryTx, LogObject, Seal};
+pub use export::{ExportError, restore_to_file};
 pub use fold::FoldError;
 pub use history::{HistoryObject, PlanError, list_history};
 pub use json::{RecordError, Versioned};
@@ -56,4 +69,8 @@ pub use record::{Phase, SessionRecord};
 pub use restore::{MAX_PAGES, RestoreError, Restored, restore};
 pub use seal::{SealError, SealedTail, seal_session};
 pub use sums::{MIN_OBJECT_BYTES, PageSums, SumsBuilder, SumsError, sums_key};
+pub use timeline::{
+    Moment, PastError, Point, Restoration, Target, Timeline, bookmark_at, changed_pages, restore_at,
+};
 pub use wakes::{Wake, due_wakes, remove_wake};
+pub use when::{format_time, parse_time};

@@ -176,10 +176,16 @@ pub struct LogOptions {
     pub fold_interval: Duration,
     /// Bytes of acknowledged entries that are kept in memory for folding; beyond, they are read back from the bucket.
     pub keep_bytes: u64,
+    /// Shorten the cells' histories in the background. Without it they only grow, and nothing of them is ever deleted.
+    pub compaction: bool,
     /// Merge a cell's L0 objects when its transactions since the last merge reach this distance,
     pub compact_txids: u64,
     /// … or their objects this size in bytes.
     pub compact_bytes: u64,
+    /// Cells whose histories are shortened at once.
+    pub compactions: usize,
+    /// How far back from its last transaction a cell can be restored to an earlier moment; what only that needs is deleted then.
+    pub retention: Duration,
     /// Breaks one rule, to show that the tests would notice.
     #[cfg(test)]
     pub(crate) broken: crate::proof::Broken,
@@ -204,6 +210,9 @@ impl Default for LogOptions {
             keep_bytes: 64 << 20,
             compact_txids: 256,
             compact_bytes: 32 << 20,
+            compaction: true,
+            compactions: 2,
+            retention: Duration::from_secs(24 * 3600),
             #[cfg(test)]
             broken: crate::proof::Broken::None,
         }
@@ -460,6 +469,20 @@ impl SessionLog {
             Ok(result) => Ok(result?),
             Err(_) => Err(self.ended()),
         }
+    }
+
+    /// Lets the cell be taken back to exactly its transaction `txid`, which was the last one appended when this is called: no object
+    /// of the history will reach over it. For a bookmark that was handed out. A session that crashes before it has folded the
+    /// transaction may still have it merged with those of the next seconds.
+    pub fn keep_point(&self, scope: &CellScope, txid: Txid) {
+        // Without a fold task nothing is folded either.
+        let _ = self.inner.fold.send(Request::Keep(scope.clone(), txid));
+    }
+
+    /// Tells how many objects a restore of the cell has read ([`crate::Restored::objects`]), so that a long history is shortened
+    /// soon although this session may add little to it.
+    pub fn found_history(&self, scope: &CellScope, epoch: Epoch, objects: usize) {
+        let _ = self.inner.fold.send(Request::Found(scope.clone(), epoch, objects));
     }
 
     /// A clean stop: refuses further transactions, waits for those that were appended, folds everything and seals the log, so

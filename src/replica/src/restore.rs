@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use celld_bucket::{Bucket, BucketError};
 use celld_ids::{CellScope, Epoch};
-use celld_ltx::{ApplyError, DecodeError, File, Image, Txid};
+use celld_ltx::{ApplyError, CompactError, DecodeError, File, Image, Txid};
 use futures::{FutureExt, StreamExt, stream};
 
 use crate::history::{HistoryObject, PlanError, list_history, plan};
@@ -16,7 +16,7 @@ pub const MAX_PAGES: u32 = (10 << 30) / celld_ltx::PAGE_SIZE as u32;
 const AHEAD: usize = 8;
 
 /// How often the history is listed anew when compaction takes objects away under our hands.
-const LISTINGS: u32 = 5;
+pub(crate) const LISTINGS: u32 = 5;
 
 /// Larger files are decoded on a blocking thread.
 const OFFLOAD_BYTES: usize = 256 << 10;
@@ -32,6 +32,8 @@ pub struct Restored {
     pub epoch: Option<Epoch>,
     /// When the last transaction was committed, in milliseconds since the Unix epoch.
     pub timestamp_ms: i64,
+    /// How many objects it was put together from.
+    pub objects: usize,
 }
 
 /// Why a cell cannot be restored.
@@ -75,6 +77,14 @@ pub enum RestoreError {
         /// Why not.
         problem: ApplyError,
     },
+    /// Objects do not fit together.
+    #[error("the history of {scope} cannot be merged: {problem}")]
+    Merge {
+        /// The cell.
+        scope: CellScope,
+        /// Why not.
+        problem: CompactError,
+    },
     /// A task of the process was stopped.
     #[error("the process is stopping")]
     Stopped,
@@ -106,7 +116,7 @@ async fn replay(
     chosen: &[HistoryObject],
 ) -> Result<Restored, RestoreError> {
     let mut image = Image::empty();
-    let mut restored = Restored::default();
+    let mut restored = Restored { objects: chosen.len(), ..Restored::default() };
     let mut files = stream::iter(chosen.to_vec())
         .map(|object| {
             let file = async move {

@@ -19,7 +19,7 @@ use celld_ids::SessionId;
 use futures::{FutureExt, StreamExt, TryStreamExt, stream};
 
 use crate::entry::{EntryError, EntryNo, HEAD, Kind, Seal};
-use crate::fold::{FoldError, PARALLEL, load, write_history};
+use crate::fold::{FoldError, Kept, PARALLEL, load, write_history};
 use crate::json::RecordError;
 use crate::keys;
 use crate::record::{self, Phase, SessionRecord, Step, backoff, patiently};
@@ -247,7 +247,7 @@ async fn fold_tail(
             entries.extend(loaded);
         }
         wakes.follow(bucket, &entries).await?;
-        write_history(bucket, entries).await?;
+        write_history(bucket, entries, Kept::new()).await?;
     }
     Ok(true)
 }
@@ -273,7 +273,11 @@ async fn clear(bucket: &Bucket, session: &SessionId, seal: EntryNo) -> Result<()
 }
 
 /// The places after `after` that hold something, ascending.
-async fn occupied(bucket: &Bucket, session: &SessionId, after: EntryNo) -> Result<Vec<EntryNo>, SealError> {
+pub(crate) async fn occupied(
+    bucket: &Bucket,
+    session: &SessionId,
+    after: EntryNo,
+) -> Result<Vec<EntryNo>, BucketError> {
     let dir = keys::log_dir(session);
     let mut last = keys::log(session, after);
     let mut numbers = Vec::new();

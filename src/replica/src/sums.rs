@@ -201,7 +201,13 @@ mod tests {
     #[test]
     fn it_lies_beside_its_object_and_is_not_taken_for_history() {
         let scope = CellScope::new("Room", "abc").unwrap();
-        let name = HistoryName { epoch: Epoch(3), level: Level::L9, min: Txid(1), max: Txid(0xfff) };
+        let name = HistoryName {
+            epoch: Epoch(3),
+            level: Level::L9,
+            min: Txid(1),
+            max: Txid(0xfff),
+            timestamp_ms: 0,
+        };
         let key = sums_key(&scope, &name);
         assert_eq!(key, "cells/Room/abc/ltx/e0000000000000003/L9/0000000000000001-0000000000000fff.sums");
         assert_eq!(keys::parse_history(&scope, &key), None);
