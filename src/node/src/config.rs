@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use celld_bucket::Bucket;
 use celld_ids::NodeId;
+use celld_replica::LogOptions;
 
 /// The `tracing` target of the Worker's own console: one event for each line, with the level of the call, the text as
 /// the message and the source position as the field `at` (`src/index.ts:3:5`). The binary shows these lines also where it
@@ -137,6 +138,8 @@ pub struct NodeConfig {
     pub lease_ttl: Duration,
     /// Answers wait until the writes they reveal are durable (`CELLD_OUTPUT_GATE`). `false`: an acknowledged write can be lost.
     pub output_gate: bool,
+    /// How the log is written and the cells' histories are kept (`CELLD_LTX_COMPACTION*`, `CELLD_LTX_RETENTION_HOURS`).
+    pub log: LogOptions,
     /// Idle cells leave memory after this time (`CELLD_IDLE_EVICT_S`). `None`: they stay.
     pub idle_evict: Option<Duration>,
     /// Bounds on what is accepted.

@@ -135,6 +135,7 @@ impl NodeHost {
         }
         let restored =
             celld_replica::restore(&self.bucket, scope).await.map_err(|e| failed(e.to_string()))?;
+        self.log().found_history(scope, epoch, restored.objects);
         let image = if restored.image.is_empty() { Image::Empty } else { Image::Memory(restored.image) };
         Ok(Activation { epoch, txid: restored.txid, image })
     }

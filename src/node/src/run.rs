@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use celld_engine::{Engine, ShardOptions};
 use celld_ids::SessionId;
-use celld_replica::{LogOptions, SessionLog};
+use celld_replica::SessionLog;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use tokio::net::TcpListener;
@@ -117,7 +117,7 @@ async fn run_to_the_end(
     if let Some(earlier) = NodeLease::predecessor(&bucket, &node).await.map_err(|e| log_failed(&e))? {
         seals.seal(&earlier).await.map_err(|e| log_failed(&e))?;
     }
-    let log = SessionLog::start(bucket.clone(), session.clone(), LogOptions::default());
+    let log = SessionLog::start(bucket.clone(), session.clone(), config.log.clone());
     let log = log.await.map_err(|e| log_failed(&e))?;
     let lease = NodeLease::take(
         &bucket,

@@ -1,4 +1,4 @@
-//! `celld cell list`: the cells that the bucket knows.
+//! `celld cell`: looks at cells. Here is `celld cell list`: the cells that the bucket knows.
 
 use std::process::ExitCode;
 
@@ -6,6 +6,7 @@ use celld_bucket::Bucket;
 use celld_ids::CellScope;
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 
+use super::cell_past;
 use crate::console;
 use crate::settings::{self, Settings};
 
@@ -40,22 +41,31 @@ struct ListArgs {
 pub(super) fn command() -> Command {
     let list = ListArgs::augment_args(Command::new(LIST)).about("Lists the cells in a bucket, as Class:ID");
     Command::new(NAME)
-        .about("Looks at cells")
+        .about("Looks at cells and restores their past")
         .subcommand_required(true)
         .disable_help_subcommand(true)
-        .subcommand(settings::add_options(list, settings::BUCKET_OPTIONS))
+        .subcommands(
+            [list, cell_past::history_command(), cell_past::restore_command()]
+                .map(|command| settings::add_options(command, settings::BUCKET_OPTIONS)),
+        )
 }
 
 pub(super) fn run(matches: &ArgMatches) -> anyhow::Result<ExitCode> {
-    let Some((LIST, matches)) = matches.subcommand() else {
+    let Some((command, matches)) = matches.subcommand() else {
         anyhow::bail!("`celld cell` needs a subcommand")
     };
-    let args = ListArgs::from_arg_matches(matches)?;
     let settings = Settings::load(matches)?;
     super::warn(&settings);
-    let bucket = settings.bucket()?;
+    let bucket = settings.bucket()?.open()?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(list(&bucket.open()?, &args))
+    runtime.block_on(async {
+        match command {
+            LIST => list(&bucket, &ListArgs::from_arg_matches(matches)?).await,
+            cell_past::HISTORY => cell_past::history(&bucket, matches).await,
+            cell_past::RESTORE => cell_past::restore(&bucket, matches).await,
+            other => anyhow::bail!("`celld cell {other}` has no implementation"),
+        }
+    })
 }
 
 async fn list(bucket: &Bucket, args: &ListArgs) -> anyhow::Result<ExitCode> {

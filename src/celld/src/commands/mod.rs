@@ -1,6 +1,7 @@
 //! One file for each command.
 
 mod cell;
+mod cell_past;
 mod deploy;
 mod dev;
 mod dev_node;
@@ -91,6 +92,19 @@ mod tests {
             &["celld", "cell", "list", "Room", "--json", "--limit", "5", "--after", "Room:1"],
             &["celld", "cell", "list", "--all"],
             &["celld", "diagnose", "--peer", "a", "--peer", "b", "--bucket", "s3://b"],
+            &["celld", "cell", "history", "Room:1", "--json"],
+            &[
+                "celld",
+                "cell",
+                "restore",
+                "Room:1",
+                "--at",
+                "2026-11-30T08:25:00Z",
+                "--output",
+                "f",
+                "--force",
+            ],
+            &["celld", "cell", "restore", "Room:1", "--last", "--output", "f"],
         ] {
             assert!(command_line().try_get_matches_from(good).is_ok(), "{good:?}");
         }
@@ -103,6 +117,10 @@ mod tests {
             &["celld", "cell", "list", "--limit", "0"],
             &["celld", "cell", "list", "--after", "Room"],
             &["celld", "diagnose", "--peer", "not a name"],
+            &["celld", "cell", "restore", "Room:1", "--output", "f"],
+            &["celld", "cell", "restore", "Room:1", "--at", "yesterday", "--output", "f"],
+            &["celld", "cell", "restore", "Room:1", "--at", "5", "--last", "--output", "f"],
+            &["celld", "cell", "restore", "Room:1", "--bookmark", "0-0-0-0", "--output", "f"],
             &["celld", "nonsense"],
         ] {
             assert!(command_line().try_get_matches_from(bad).is_err(), "{bad:?}");

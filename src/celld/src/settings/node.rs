@@ -8,6 +8,7 @@ use std::time::Duration;
 use celld_bucket::Bucket;
 use celld_ids::NodeId;
 use celld_node::{Adoption, Limits, Listener, NodeConfig, Shutdown, VarOverrides};
+use celld_replica::LogOptions;
 
 use super::{SettingError, Settings};
 
@@ -49,6 +50,7 @@ impl Settings {
             shards: count("CELLD_SHARDS").unwrap_or(cpus),
             lease_ttl: milliseconds("CELLD_TTL_MS").unwrap_or(Duration::from_secs(10)),
             output_gate: self.boolean("CELLD_OUTPUT_GATE").unwrap_or(true),
+            log: self.log(),
             idle_evict: seconds("CELLD_IDLE_EVICT_S"),
             limits: Limits {
                 max_request_body_bytes: self
@@ -69,6 +71,26 @@ impl Settings {
             vars: VarOverrides { fixed: self.vars.clone(), file: self.path("CELLD_VARS_FILE") },
             live_reload: false,
         })
+    }
+
+    /// How the log is written and the cells' histories are kept.
+    fn log(&self) -> LogOptions {
+        let default = LogOptions::default();
+        LogOptions {
+            compaction: self.boolean("CELLD_LTX_COMPACTION").unwrap_or(default.compaction),
+            compact_txids: self.integer("CELLD_LTX_COMPACTION_MIN_TXIDS").unwrap_or(default.compact_txids),
+            // At most 64 MiB.
+            compact_bytes: self
+                .integer("CELLD_LTX_COMPACTION_MIN_MB")
+                .map_or(default.compact_bytes, |mib| mib << 20),
+            compactions: self
+                .integer("CELLD_LTX_COMPACTIONS")
+                .map_or(default.compactions, |count| usize::try_from(count).unwrap_or(usize::MAX)),
+            retention: self
+                .integer("CELLD_LTX_RETENTION_HOURS")
+                .map_or(default.retention, |hours| Duration::from_secs(hours * 3600)),
+            ..default
+        }
     }
 
     fn addresses(&self) -> Result<Addresses, SettingError> {
@@ -193,6 +215,10 @@ mod tests {
             node.limits.operation_deadline.as_millis() as u64,
             documented("CELLD_OPERATION_DEADLINE_MS")
         );
+        assert_eq!(node.log.compact_txids, documented("CELLD_LTX_COMPACTION_MIN_TXIDS"));
+        assert_eq!(node.log.compact_bytes >> 20, documented("CELLD_LTX_COMPACTION_MIN_MB"));
+        assert_eq!(node.log.compactions as u64, documented("CELLD_LTX_COMPACTIONS"));
+        assert_eq!(node.log.retention.as_secs() / 3600, documented("CELLD_LTX_RETENTION_HOURS"));
         assert_eq!(node.lease_ttl.as_millis() as u64, documented("CELLD_TTL_MS"));
         assert_eq!(node.adoption.poll.unwrap().as_secs(), documented("CELLD_DEPLOY_POLL_S"));
         assert_eq!(node.adoption.max_age.as_secs(), documented("CELLD_DEPLOY_MAX_AGE_S"));

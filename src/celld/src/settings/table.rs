@@ -508,33 +508,45 @@ pub(crate) static SETTINGS: &[Setting] = &[
         Group::Durability,
         "The size at which a write-ahead log is truncated. Cells of this release have none.",
     ),
-    tuning(
+    works(
         &["CELLD_LTX_COMPACTION"],
+        None,
         Kind::Boolean,
         "1",
         Group::Durability,
-        "0 turns the compaction of history off.",
+        "0 turns the compaction of history off: nothing is merged and nothing is deleted, so a cell's restore gets slower and its storage grows.",
     ),
-    tuning(
+    works(
         &["CELLD_LTX_COMPACTION_MIN_TXIDS"],
+        None,
         integer(1, u64::MAX, "transactions"),
         "256",
         Group::Durability,
-        "The distance of transactions that queues a compaction.",
+        "A cell whose transactions since the last compaction reach this number is compacted in the background.",
     ),
-    tuning(
+    works(
         &["CELLD_LTX_COMPACTION_MIN_MB"],
+        None,
         integer(1, 64, "MiB"),
         "32",
         Group::Durability,
-        "The bytes since the last fold that queue a compaction.",
+        "So is one whose history has grown by this size since.",
     ),
-    tuning(
+    works(
         &["CELLD_LTX_COMPACTIONS"],
+        None,
         integer(1, 1024, "compactions"),
         "2",
         Group::Durability,
-        "Concurrent background compactions of the node.",
+        "Cells that the node compacts at the same time. Each needs up to 60 MiB of memory.",
+    ),
+    works(
+        &["CELLD_LTX_RETENTION_HOURS"],
+        None,
+        integer(0, 8784, "hours"),
+        "24",
+        Group::Durability,
+        "How far back from its last transaction a cell can be restored to an earlier moment. The superseded history of that time stays in the bucket: up to about two and a half times the bytes written meanwhile, and one snapshot. 0 deletes it at once.",
     ),
     tuning(
         &["CELLD_LTX_PAGED"],
