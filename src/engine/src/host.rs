@@ -14,6 +14,24 @@ pub trait Host: Send + Sync + 'static {
     /// only after the cell left the shard.
     fn activate(&self, scope: CellScope) -> BoxFuture<'static, Result<Activation, ActivateError>>;
 
+    /// The bookmark of the last transaction of `scope` that was appended: the cell can be taken back to exactly there.
+    fn bookmark(&self, scope: &CellScope, epoch: Epoch, txid: Txid) -> String;
+
+    /// The bookmark of the last transaction of `scope` not later than `time_ms` (milliseconds since the Unix epoch) that it can be
+    /// taken back to.
+    fn bookmark_at(&self, scope: CellScope, time_ms: u64) -> BoxFuture<'static, Result<String, String>>;
+
+    /// Resolves when `scope` can be taken back to `bookmark`, or with the reason why not.
+    fn check_bookmark(&self, scope: CellScope, bookmark: String) -> BoxFuture<'static, Result<(), String>>;
+
+    /// What a transaction must write so that the database `image` of `scope` becomes the one of `bookmark`.
+    fn rewind(
+        &self,
+        scope: CellScope,
+        bookmark: String,
+        image: Vec<u8>,
+    ) -> BoxFuture<'static, Result<CommittedTx, RewindError>>;
+
     /// The log that orders and proves transactions.
     fn log(&self) -> Arc<dyn CommitLog>;
 
@@ -50,6 +68,17 @@ pub enum ActivateError {
         /// What failed.
         cause: String,
     },
+}
+
+/// Why a cell was not taken back.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum RewindError {
+    /// The bucket did not allow it now.
+    #[error("{0}")]
+    Now(String),
+    /// It will never be possible.
+    #[error("{0}")]
+    Never(String),
 }
 
 /// What a transaction does to the alarm of its cell.

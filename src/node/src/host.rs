@@ -5,11 +5,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use celld_bucket::Bucket;
-use celld_engine::host::{ActivateError, Activation, CommitLog, ConsoleLine, Host};
+use celld_engine::host::{ActivateError, Activation, CommitLog, ConsoleLine, Host, RewindError};
 use celld_fleet::{Lease, Owner};
 use celld_ids::{CellScope, Epoch, NodeId, SessionId};
-use celld_replica::SessionLog;
-use celld_storage::Image;
+use celld_ltx::Txid;
+use celld_replica::{SessionLog, bookmark_of};
+use celld_storage::{CommittedTx, Image};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use tokio::runtime::Handle;
@@ -69,6 +70,10 @@ impl NodeHost {
             io: Handle::current(),
             this: this.clone(),
         })
+    }
+
+    pub fn bucket(&self) -> &Bucket {
+        &self.bucket
     }
 
     pub fn node(&self) -> &NodeId {
@@ -201,6 +206,26 @@ enum Before {
     Us,
 }
 
+impl NodeHost {
+    /// Runs `start` on the I/O threads, which the bucket's connections belong to.
+    fn on_io<T, E, F>(
+        &self,
+        start: impl FnOnce(Arc<NodeHost>) -> F,
+        failed: impl FnOnce(String) -> E + Send + 'static,
+    ) -> BoxFuture<'static, Result<T, E>>
+    where
+        T: Send + 'static,
+        E: Send + 'static,
+        F: Future<Output = Result<T, E>> + Send + 'static,
+    {
+        let Some(host) = self.this.upgrade() else {
+            return std::future::ready(Err(failed("the node is stopping".into()))).boxed();
+        };
+        let task = self.io.spawn(start(host));
+        async move { task.await.unwrap_or_else(|e| Err(failed(e.to_string()))) }.boxed()
+    }
+}
+
 impl Host for NodeHost {
     fn activate(&self, scope: CellScope) -> BoxFuture<'static, Result<Activation, ActivateError>> {
         let Some(host) = self.this.upgrade() else {
@@ -213,6 +238,28 @@ impl Host for NodeHost {
             brought.await.unwrap_or_else(|e| Err(ActivateError::Failed { scope, cause: e.to_string() }))
         }
         .boxed()
+    }
+
+    fn bookmark(&self, scope: &CellScope, epoch: Epoch, txid: Txid) -> String {
+        self.log().keep_point(scope, txid);
+        bookmark_of(epoch, txid).to_string()
+    }
+
+    fn bookmark_at(&self, scope: CellScope, time_ms: u64) -> BoxFuture<'static, Result<String, String>> {
+        self.on_io(move |host| host.find_bookmark(scope, time_ms), |e| e)
+    }
+
+    fn check_bookmark(&self, scope: CellScope, bookmark: String) -> BoxFuture<'static, Result<(), String>> {
+        self.on_io(move |host| host.try_bookmark(scope, bookmark), |e| e)
+    }
+
+    fn rewind(
+        &self,
+        scope: CellScope,
+        bookmark: String,
+        image: Vec<u8>,
+    ) -> BoxFuture<'static, Result<CommittedTx, RewindError>> {
+        self.on_io(move |host| host.take_back(scope, bookmark, image), RewindError::Now)
     }
 
     fn log(&self) -> Arc<dyn CommitLog> {

@@ -11,6 +11,7 @@ mod host;
 mod internal;
 mod lease;
 pub mod live_reload;
+mod past;
 mod public;
 mod run;
 mod seals;

@@ -251,6 +251,30 @@ impl CellDb {
         Ok(())
     }
 
+    /// Writes `pages` over the committed image and gives it `commit` pages.
+    pub(crate) fn replace_pages(
+        &mut self,
+        commit: u32,
+        pages: &[celld_ltx::Page],
+    ) -> Result<(), StorageError> {
+        self.close();
+        let mut backing = match std::mem::replace(&mut self.state, State::Lost) {
+            State::Closed(backing) => backing,
+            State::Open(_) | State::Lost => return Err(StorageError::ImageLost),
+        };
+        backing.open()?;
+        let written = backing
+            .resize(u64::from(commit) * celld_ltx::PAGE_SIZE as u64)
+            .and_then(|()| pages.iter().try_for_each(|page| backing.write_page(page.pgno, &page.data)));
+        if let Err(error) = written {
+            tracing::error!(%error, "cannot write a cell's local image; the cell restores from durable history");
+            return Err(StorageError::ImageLost);
+        }
+        backing.close();
+        self.state = State::Closed(backing);
+        Ok(())
+    }
+
     /// Size of the database in bytes, with what this turn has written.
     pub fn database_size(&mut self) -> Result<u64, StorageError> {
         let open = self.open()?;

@@ -19,6 +19,7 @@ mod metadata;
 mod options;
 mod overlay;
 mod paged;
+mod rewind;
 mod sql;
 mod statement;
 mod store;

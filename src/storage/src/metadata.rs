@@ -1,4 +1,4 @@
-//! What the runtime itself remembers about a cell, in the table `_cf_METADATA` (as in workerd): the alarm.
+//! What the runtime itself remembers about a cell, in the table `_cf_METADATA` (as in workerd): the alarm, and where to take the cell back to.
 
 use crate::authorizer::Author;
 use crate::cell::{CellDb, Open};
@@ -17,13 +17,19 @@ const PUT: &str = "INSERT INTO _cf_METADATA VALUES(?1, ?2) ON CONFLICT DO UPDATE
 const ALARM: i64 = 1;
 const NANOS_PER_MS: i64 = 1_000_000;
 
+/// The row of the bookmark that the cell is to be taken back to; its value is text, or NULL.
+const REWIND: i64 = 2;
+
 impl CellDb {
     /// The time of the alarm, in milliseconds since the Unix epoch.
     pub fn get_alarm(&mut self) -> Result<Option<i64>, StorageError> {
         if !self.is_open() && self.is_empty() {
             return Ok(None);
         }
-        Ok(self.open()?.metadata(ALARM)?.map(|nanos| nanos.div_euclid(NANOS_PER_MS)))
+        self.open()?.metadata(ALARM, |value| match value {
+            Value::Integer(nanos) => Some(nanos.div_euclid(NANOS_PER_MS)),
+            _ => None,
+        })
     }
 
     /// Sets the alarm to a time in milliseconds since the Unix epoch (before the year 2262), or removes it.
@@ -32,12 +38,27 @@ impl CellDb {
             return Ok(());
         }
         let nanos = time_ms.map(|ms| ms.saturating_mul(NANOS_PER_MS));
-        self.open()?.set_metadata(ALARM, nanos)
+        self.open()?.set_metadata(ALARM, nanos.map_or(Value::Null, Value::Integer))
     }
 }
 
 impl Open {
-    fn metadata(&mut self, key: i64) -> Result<Option<i64>, StorageError> {
+    pub(crate) fn rewind_request(&mut self) -> Result<Option<String>, StorageError> {
+        self.metadata(REWIND, |value| match value {
+            Value::Text(bookmark) => Some(String::from_utf8_lossy(bookmark).into_owned()),
+            _ => None,
+        })
+    }
+
+    pub(crate) fn set_rewind_request(&mut self, bookmark: Option<&str>) -> Result<(), StorageError> {
+        self.set_metadata(REWIND, bookmark.map_or(Value::Null, |text| Value::Text(text.as_bytes())))
+    }
+
+    fn metadata<T>(
+        &mut self,
+        key: i64,
+        read: impl FnOnce(Value<'_>) -> Option<T>,
+    ) -> Result<Option<T>, StorageError> {
         let _entered = self.connection.enter();
         self.connection.set_author(Author::Celld);
         if !self.table_exists("_cf_METADATA")? {
@@ -46,10 +67,7 @@ impl Open {
         let mut statement = self.connection.prepare_cached(GET)?;
         let stepped = statement.bind(1, Value::Integer(key)).and_then(|()| statement.step());
         let result = match stepped {
-            Ok(Step::Row) => Ok(match statement.column(0) {
-                Value::Integer(value) => Some(value),
-                _ => None,
-            }),
+            Ok(Step::Row) => Ok(read(statement.column(0))),
             Ok(Step::Done) => Ok(None),
             Err(code) => Err(self.failed(code)),
         };
@@ -57,7 +75,7 @@ impl Open {
         result
     }
 
-    fn set_metadata(&mut self, key: i64, value: Option<i64>) -> Result<(), StorageError> {
+    fn set_metadata(&mut self, key: i64, value: Value<'_>) -> Result<(), StorageError> {
         let _entered = self.connection.enter();
         self.connection.set_author(Author::Celld);
         self.begin()?;
@@ -65,7 +83,7 @@ impl Open {
         let mut statement = self.connection.prepare_cached(PUT)?;
         let stepped = statement
             .bind(1, Value::Integer(key))
-            .and_then(|()| statement.bind(2, value.map_or(Value::Null, Value::Integer)))
+            .and_then(|()| statement.bind(2, value))
             .and_then(|()| statement.step());
         let result = stepped.map(drop).map_err(|code| self.failed(code));
         self.connection.recycle(statement);

@@ -403,3 +403,32 @@ fn what_workerd_allows() {
     assert!(db.commit().unwrap().is_some());
     assert!(query(&mut db, "COMMIT", &[]).is_err());
 }
+
+#[test]
+fn a_cell_is_taken_back_and_goes_on_from_there() {
+    let mut cell = CellDb::new(Image::Empty, None, Default::default()).unwrap();
+    cell.kv_put("a", b"1").unwrap();
+    cell.commit().unwrap().unwrap();
+    let then = cell.image().unwrap();
+    for n in 0..200 {
+        cell.kv_put(&format!("k{n}"), &[n as u8; 500]).unwrap();
+    }
+    cell.set_rewind(Some("mark")).unwrap();
+    cell.commit().unwrap().unwrap();
+    cell.kv_put("uncommitted", b"1").unwrap();
+    assert_eq!(cell.rewind().unwrap().as_deref(), Some("mark"));
+
+    // Everything of that time, and only as many pages as it had.
+    let pages = then.chunks(celld_ltx::PAGE_SIZE).zip(1..);
+    let pages = pages.map(|(data, pgno)| celld_ltx::Page { pgno, data: data.into() }).collect();
+    let commit = (then.len() / celld_ltx::PAGE_SIZE) as u32;
+    cell.replace(&celld_storage::CommittedTx { commit, pages }).unwrap();
+    assert_eq!(cell.image().unwrap(), then);
+    assert_eq!(cell.rewind().unwrap(), None);
+    let value = |cell: &mut CellDb, key: &str| cell.kv_get(key, |value| value.map(<[u8]>::to_vec)).unwrap();
+    assert_eq!(value(&mut cell, "a"), Some(b"1".to_vec()));
+    assert_eq!(value(&mut cell, "k7"), None);
+    cell.kv_put("b", b"2").unwrap();
+    assert!(cell.commit().unwrap().is_some());
+    assert_eq!(value(&mut cell, "b"), Some(b"2".to_vec()));
+}

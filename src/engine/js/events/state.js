@@ -1,6 +1,12 @@
 // `ctx` of a Durable Object.
 
-import { op_cell_sync, op_report_uncaught } from "ext:core/ops";
+import {
+  op_cell_bookmark,
+  op_cell_bookmark_at,
+  op_cell_check_bookmark,
+  op_cell_sync,
+  op_report_uncaught,
+} from "ext:core/ops";
 import { alarmHooks } from "ext:celld_events/alarms.js";
 import { begin, blockConcurrencyWhile, end, exclusively, GONE, resetCell } from "ext:celld_events/cell.js";
 import { parkedSockets } from "ext:celld_events/sockets.js";
@@ -8,6 +14,9 @@ import { createStorage } from "ext:celld_storage/storage.js";
 
 function storageHooks(cell) {
   return {
+    bookmark: () => op_cell_bookmark(cell.handle),
+    bookmarkAt: (time) => op_cell_bookmark_at(cell.handle, time),
+    checkBookmark: (bookmark) => op_cell_check_bookmark(cell.handle, bookmark),
     durable: () => op_cell_sync(cell.handle),
     exclusively: (run) => exclusively(cell, run),
     ...alarmHooks(cell),

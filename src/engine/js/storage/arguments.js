@@ -71,18 +71,18 @@ function toListBounds(options, owner) {
 }
 
 /** Milliseconds since the Unix epoch of a `Date` or a number. */
-function toAlarmTime(time, owner) {
+function toAlarmTime(time, owner, method = "setAlarm") {
   let ms;
   if (typeof time === "number") {
     ms = time;
   } else if (ObjectPrototypeIsPrototypeOf(Date.prototype, time)) {
     ms = DatePrototypeGetTime(time);
   } else {
-    throw wrongType("setAlarm", owner, 1, "date");
+    throw wrongType(method, owner, 1, "date");
   }
   if (NumberIsNaN(ms)) throw new TypeError("The value cannot be converted because it is not a valid Date.");
   if (!NumberIsFinite(ms) || ms > LAST_TIME) throw new TypeError("This API doesn't support dates after 2189.");
-  if (ms <= 0) throw new TypeError("setAlarm() cannot be called with an alarm time <= 0");
+  if (ms <= 0) throw new TypeError(`${method}() cannot be called with ${method === "setAlarm" ? "an alarm" : "a"} time <= 0`);
   return MathTrunc(ms);
 }
 

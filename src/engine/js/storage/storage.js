@@ -8,6 +8,7 @@ import {
   op_storage_rollback_to,
   op_storage_savepoint,
   op_storage_set_alarm,
+  op_storage_set_rewind,
 } from "ext:core/ops";
 import { toAlarmTime, wrongType } from "ext:celld_storage/arguments.js";
 import { createKv } from "ext:celld_storage/kv.js";
@@ -19,13 +20,6 @@ const { Error, ObjectDefineProperty, SymbolToStringTag, TypeError } = primordial
 
 const OWNER = "DurableObjectStorage";
 const INTERNAL = {};
-
-/** The bookmark of a history that is not kept, as workerd gives it. */
-const NO_BOOKMARK = "00000000-00000000-00000000-00000000000000000000000000000000";
-
-function noHistory() {
-  return new Error("This Durable Object's storage back-end does not implement point-in-time recovery.");
-}
 
 class DurableObjectStorage {
   #cell;
@@ -116,16 +110,23 @@ class DurableObjectStorage {
     return result;
   }
 
+  /** The bookmark of everything that has been written so far. */
   async getCurrentBookmark() {
-    return NO_BOOKMARK;
+    return await this.#hooks.bookmark();
   }
 
-  async getBookmarkForTime() {
-    throw noHistory();
+  async getBookmarkForTime(timestamp) {
+    if (timestamp === undefined) throw wrongType("getBookmarkForTime", OWNER, 1, "date");
+    return await this.#hooks.bookmarkAt(toAlarmTime(timestamp, OWNER, "getBookmarkForTime"));
   }
 
-  async onNextSessionRestoreBookmark() {
-    throw noHistory();
+  /** Gives the bookmark by which the recovery can be taken back. */
+  async onNextSessionRestoreBookmark(bookmark) {
+    if (bookmark === undefined) throw wrongType("onNextSessionRestoreBookmark", OWNER, 1, "string");
+    const text = String(bookmark);
+    await this.#hooks.checkBookmark(text);
+    op_storage_set_rewind(this.#cell, text);
+    return await this.#hooks.bookmark();
   }
 }
 
@@ -139,6 +140,9 @@ ObjectDefineProperty(DurableObjectStorage.prototype, SymbolToStringTag, {
 const NO_HOOKS = {
   durable: async () => {},
   exclusively: (run) => run(),
+  bookmark: async () => "",
+  bookmarkAt: async () => "",
+  checkBookmark: async () => {},
   isAlarmFiring: () => false,
   alarmReplaced() {},
   checkAlarmHandler() {},
@@ -148,6 +152,7 @@ const NO_HOOKS = {
  * The storage of a cell. `hooks` is what storage needs of the cell's instance:
  * `durable()` resolves when everything the cell has written is durable and rejects when it never will be;
  * `exclusively(run)` runs an asynchronous function while no event is delivered, and settles as it does;
+ * `bookmark()`, `bookmarkAt(ms)` and `checkBookmark(text)` are of the cell's history;
  * `checkAlarmHandler()` throws if the class has no `alarm` method; `isAlarmFiring()` is true while that method runs and has not
  * set or deleted the alarm, which `alarmReplaced()` notes.
  */

@@ -37,6 +37,8 @@ pub(crate) struct Resident {
     pub in_idle_queue: Cell<bool>,
     /// Its hibernatable sockets.
     pub sockets: ParkedSockets,
+    /// It may have asked to be taken back to a bookmark before its next instance begins.
+    pub rewinds: Cell<bool>,
     /// Its alarm, as the last commit left it.
     pub alarm: Alarm,
 }
@@ -78,6 +80,7 @@ impl Resident {
             idle_since: Cell::new(Instant::now()),
             in_idle_queue: Cell::new(false),
             sockets: ParkedSockets::default(),
+            rewinds: Cell::new(false),
             alarm: Alarm::default(),
         }
     }

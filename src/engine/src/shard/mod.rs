@@ -13,6 +13,7 @@ pub mod ids;
 mod install;
 pub(crate) mod isolate;
 mod ops;
+mod rewind;
 mod rpc;
 mod run;
 mod values;
@@ -109,6 +110,7 @@ impl ShardState {
                     let opened = CellDb::new(activation.image, Some(path), shard.limits.clone());
                     let opened = opened.and_then(|mut db| {
                         let alarm = db.get_alarm()?;
+                        resident.rewinds.set(db.rewind()?.is_some());
                         db.close_idle();
                         Ok((db, alarm))
                     });

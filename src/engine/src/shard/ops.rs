@@ -60,6 +60,7 @@ pub(crate) async fn op_cell_acquire(
         changed.as_mut().enable();
         let place = std::mem::replace(&mut *resident.place.borrow_mut(), Place::Activating);
         match place {
+            Place::Parked(db) if resident.rewinds.get() => shard.rewind(&resident, db),
             Place::Parked(db) => {
                 if isolate.retiring.get() {
                     resident.set_place(Place::Parked(db));
@@ -145,6 +146,53 @@ pub(crate) async fn op_cell_sync(state: Rc<RefCell<OpState>>, #[smi] handle: u32
     wait_durable(state, handle, CellTable::is_touched, |resident| resident.position.get()).await
 }
 
+/// The bookmark of what the cell has committed, once all it has written is.
+#[op2]
+#[string]
+pub(crate) async fn op_cell_bookmark(
+    state: Rc<RefCell<OpState>>,
+    #[smi] handle: u32,
+) -> Result<String, JsErrorBox> {
+    let (shard, resident) = hosted(&state, handle)?;
+    wait_committed(&state, &resident, handle, CellTable::is_touched).await?;
+    Ok(shard.host.bookmark(&resident.scope, resident.epoch.get(), resident.txid.get()))
+}
+
+/// The bookmark of the last transaction not later than a time in milliseconds since the Unix epoch.
+#[op2]
+#[string]
+pub(crate) async fn op_cell_bookmark_at(
+    state: Rc<RefCell<OpState>>,
+    #[smi] handle: u32,
+    #[number] time_ms: u64,
+) -> Result<String, JsErrorBox> {
+    let (shard, resident) = hosted(&state, handle)?;
+    shard.host.bookmark_at(resident.scope.clone(), time_ms).await.map_err(JsErrorBox::generic)
+}
+
+/// Makes sure that the cell can be taken back to `bookmark`, and notes that it asks for that.
+#[op2]
+pub(crate) async fn op_cell_check_bookmark(
+    state: Rc<RefCell<OpState>>,
+    #[smi] handle: u32,
+    #[string] bookmark: String,
+) -> Result<(), JsErrorBox> {
+    let (shard, resident) = hosted(&state, handle)?;
+    shard.host.check_bookmark(resident.scope.clone(), bookmark).await.map_err(JsErrorBox::generic)?;
+    resident.rewinds.set(true);
+    Ok(())
+}
+
+fn hosted(
+    state: &RefCell<OpState>,
+    handle: u32,
+) -> Result<(Rc<crate::shard::ShardState>, Rc<Resident>), JsErrorBox> {
+    let isolate = isolate(state);
+    let resident = isolate.resident(handle);
+    let resident = resident.ok_or_else(|| JsErrorBox::generic("The Durable Object was reset."))?;
+    Ok((isolate.shard.clone(), resident))
+}
+
 async fn wait_durable(
     state: Rc<RefCell<OpState>>,
     handle: u32,
@@ -153,6 +201,16 @@ async fn wait_durable(
 ) -> Result<(), JsErrorBox> {
     let isolate = isolate(&state);
     let Some(resident) = isolate.resident(handle) else { return Ok(()) };
+    wait_committed(&state, &resident, handle, is_uncommitted).await?;
+    isolate.shard.log.wait(position(&resident)).await.map_err(unproven)
+}
+
+async fn wait_committed(
+    state: &RefCell<OpState>,
+    resident: &Resident,
+    handle: u32,
+    is_uncommitted: fn(&CellTable, u32) -> bool,
+) -> Result<(), JsErrorBox> {
     loop {
         let committed = resident.changed.notified();
         tokio::pin!(committed);
@@ -166,11 +224,10 @@ async fn wait_durable(
             return Err(JsErrorBox::generic(failure));
         }
         if !uncommitted {
-            break;
+            return Ok(());
         }
         committed.await;
     }
-    isolate.shard.log.wait(position(&resident)).await.map_err(unproven)
 }
 
 /// How many `fetch` events may be in one cell at a time (`CELLD_MAX_CELL_REQUESTS`); -1 while no event may begin, because the

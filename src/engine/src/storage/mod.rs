@@ -33,6 +33,7 @@ deno_core::extension!(
         transaction::op_storage_release,
         transaction::op_storage_rollback_to,
         transaction::op_storage_delete_all,
+        transaction::op_storage_set_rewind,
         transaction::op_storage_get_alarm,
         transaction::op_storage_set_alarm,
     ],

@@ -55,6 +55,16 @@ pub(super) fn op_storage_delete_all(
     Ok(())
 }
 
+/// Notes the bookmark that the cell is to be taken back to before its next instance begins.
+#[op2(fast)]
+pub(super) fn op_storage_set_rewind(
+    state: &mut OpState,
+    #[smi] cell: u32,
+    #[string] bookmark: &str,
+) -> Result<(), JsErrorBox> {
+    state.borrow_mut::<CellTable>().with(cell, |db| db.set_rewind(Some(bookmark)))
+}
+
 /// The alarm's time in milliseconds since the Unix epoch; -1 when there is none.
 #[op2(fast)]
 #[number]

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use celld_engine::deployment::{Binding, BindingValue, Deployment, Module, ModuleKind, Script};
 use celld_engine::host::{
-    ActivateError, Activation, AlarmChange, CommitLog, ConsoleLine, Host, LogFailed, Position,
+    ActivateError, Activation, AlarmChange, CommitLog, ConsoleLine, Host, LogFailed, Position, RewindError,
 };
 use celld_engine::platform::modules::Modules;
 use celld_engine::shard::body::Body;
@@ -104,6 +104,27 @@ struct World(Arc<Log>);
 impl Host for World {
     fn activate(&self, _: CellScope) -> BoxFuture<'static, Result<Activation, ActivateError>> {
         std::future::ready(Ok(Activation { epoch: Epoch::FIRST, txid: Txid(0), image: Image::Empty })).boxed()
+    }
+
+    fn bookmark(&self, _: &CellScope, _: Epoch, txid: Txid) -> String {
+        txid.0.to_string()
+    }
+
+    fn bookmark_at(&self, _: CellScope, _: u64) -> BoxFuture<'static, Result<String, String>> {
+        std::future::ready(Err("no history".to_owned())).boxed()
+    }
+
+    fn check_bookmark(&self, _: CellScope, _: String) -> BoxFuture<'static, Result<(), String>> {
+        std::future::ready(Err("no history".to_owned())).boxed()
+    }
+
+    fn rewind(
+        &self,
+        _: CellScope,
+        _: String,
+        _: Vec<u8>,
+    ) -> BoxFuture<'static, Result<CommittedTx, RewindError>> {
+        std::future::ready(Err(RewindError::Never("no history".to_owned()))).boxed()
     }
 
     fn log(&self) -> Arc<dyn CommitLog> {
