@@ -145,7 +145,7 @@ def load(url, seconds):
     ).stdout
     bad = re.search(r"Non-2xx or 3xx responses: (\d+)", out)
     rate = float(re.search(r"Requests/sec:\s+([\d.]+)", out)[1])
-    return {"rate": rate, "p50": re.search(r"50%\s+(\S+)", out)[1], "p99": re.search(r"99%\s+(\S+)", out)[1], "bad": int(bad[1]) if bad else 0}
+    return {"rate": rate, "p50": re.search(r"\n\s+50%\s+(\S+)", out)[1], "p99": re.search(r"\n\s+99%\s+(\S+)", out)[1], "bad": int(bad[1]) if bad else 0}
 
 
 def throughput(name, source, durable, goal, args, work):

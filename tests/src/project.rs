@@ -24,6 +24,16 @@ impl Project {
         project
     }
 
+    /// The same in memory, where the system has a place for that: for tests that flush a disk often and prove nothing about it.
+    pub fn in_memory(files: &[(&str, &str)]) -> Project {
+        let Ok(directory) = tempfile::tempdir_in("/dev/shm") else { return Project::new(files) };
+        let project = Project { directory };
+        for (file, content) in files {
+            project.write(file, content);
+        }
+        project
+    }
+
     /// A project of one JavaScript module.
     pub fn worker(source: &str) -> Project {
         let config = r#"{ "name": "test", "main": "src/index.js", "compatibility_date": "2026-01-01" }"#;

@@ -13,6 +13,8 @@ use crate::{Dev, PATIENCE, Response, get, request};
 /// Half of them count in a value, half in rows.
 const CELLS: usize = 50;
 const CLIENTS: usize = 4;
+/// Cells that are checked at once.
+const CHECKERS: usize = 10;
 
 /// What the clients know.
 pub(super) struct Ledger {
@@ -135,27 +137,46 @@ impl Ledger {
     }
 
     /// The same, given up when `over` says so.
-    pub fn check_unless(&self, dev: &mut Dev, over: impl Fn(&Dev) -> bool) -> Result<(), String> {
+    pub fn check_unless(&self, dev: &mut Dev, over: impl Fn(&Dev) -> bool + Sync) -> Result<(), String> {
         self.nothing_lost()?;
-        for cell in &self.cells {
-            let deadline = Instant::now() + PATIENCE;
-            let answer = loop {
-                match get(dev.address(), &cell.path) {
-                    Ok(answer) if answer.status == 200 => break answer,
-                    _ if over(dev) => return Ok(()),
-                    answer if Instant::now() > deadline => {
-                        return Err(format!("{} cannot be read: {answer:?}\n{}", cell.path, dev.log()));
-                    }
-                    _ => thread::sleep(Duration::from_millis(5)),
-                }
-            };
-            cell.check(&answer).map_err(|problem| format!("{problem}\n{}", dev.log()))?;
-        }
-        Ok(())
+        let address = dev.address();
+        let (dev, over) = (&*dev, &over);
+        // A cell that wakes mostly waits for the bucket.
+        thread::scope(|scope| {
+            let checks: Vec<_> = self
+                .cells
+                .chunks(CELLS.div_ceil(CHECKERS))
+                .map(|cells| {
+                    scope.spawn(move || cells.iter().try_for_each(|cell| cell.read(address, dev, over)))
+                })
+                .collect();
+            checks.into_iter().try_for_each(|check| check.join().expect("no panic while checking"))
+        })
     }
 }
 
 impl Cell {
+    /// Reads the cell until it answers, and checks what it says.
+    fn read(
+        &self,
+        address: SocketAddr,
+        dev: &Dev,
+        over: &(impl Fn(&Dev) -> bool + Sync),
+    ) -> Result<(), String> {
+        let deadline = Instant::now() + PATIENCE;
+        let answer = loop {
+            match get(address, &self.path) {
+                Ok(answer) if answer.status == 200 => break answer,
+                _ if over(dev) => return Ok(()),
+                answer if Instant::now() > deadline => {
+                    return Err(format!("{} cannot be read: {answer:?}\n{}", self.path, dev.log()));
+                }
+                _ => thread::sleep(Duration::from_millis(5)),
+            }
+        };
+        self.check(&answer).map_err(|problem| format!("{problem}\n{}", dev.log()))
+    }
+
     fn acknowledged(&self) -> u64 {
         self.acknowledged.lock().expect("no panic under the lock").len() as u64
     }

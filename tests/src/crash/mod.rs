@@ -126,7 +126,7 @@ impl Crash {
 /// The proof that something acknowledged was lost, or that a cell cannot be read, with the last words of the process.
 pub fn crash(options: &CrashOptions) -> Result<CrashReport, String> {
     let random = Random(AtomicU64::new(options.seed));
-    let project = Project::new(&[("wrangler.jsonc", worker::CONFIG), ("src/index.js", worker::WORKER)]);
+    let project = Project::in_memory(&[("wrangler.jsonc", worker::CONFIG), ("src/index.js", worker::WORKER)]);
     let ledger = Ledger::new();
     let mut report = CrashReport::default();
     thread::scope(|scope| {
