@@ -1,6 +1,6 @@
 // An area on workerd.
 
-import { mkdirSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 
@@ -19,6 +19,7 @@ function executable() {
 export async function startWorkerd(area, directory) {
   copyModules(area, directory);
   mkdirSync(join(directory, "disk"));
+  copyFileSync(new URL("cache-service.js", import.meta.url), join(directory, "cache-service.js"));
   writeFileSync(join(directory, "config.capnp"), config(area));
   return startServer(executable(), ["serve", "--control-fd=3", "config.capnp"], {
     cwd: directory,
@@ -45,6 +46,7 @@ function config(area) {
 const config :Workerd.Config = (
   services = [
     (name = "main", worker = .worker),
+    (name = "cache", worker = (modules = [ (name = "cache.js", esModule = embed "cache-service.js") ], compatibilityDate = ${text(area.date)})),
     (name = "disk", disk = (path = "disk", writable = true)),
     (name = "internet", network = (allow = ["public", "private"], tlsOptions = (trustBrowserCas = true))),
   ],
@@ -56,6 +58,7 @@ const worker :Workerd.Worker = (
   compatibilityFlags = [${area.flags.map(text).join(", ")}],
   durableObjectNamespaces = [${namespaces.join(", ")}],
   durableObjectStorage = (localDisk = "disk"),
+  cacheApiOutbound = "cache",
   bindings = [${bindings.join(", ")}],
 );
 `;

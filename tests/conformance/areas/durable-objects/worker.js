@@ -213,7 +213,7 @@ test("order: calls of one caller arrive in order", async ({ env }) => {
 test("waitUntil of the state", async ({ env }) => {
   const object = stub(env, "waituntil");
   await ask(object, "waituntil");
-  await scheduler.wait(30);
+  for (let i = 0; i < 50 && !(await ask(object, "log")).length; i++) await scheduler.wait(10);
   return ask(object, "log");
 }, ["late"]);
 test("blockConcurrencyWhile that throws resets the object", async ({ env }) => {
