@@ -1,6 +1,6 @@
 import { error, suite, threw } from "./suite.js";
 
-const { test, handler } = suite();
+const { test, route, handler } = suite();
 export default handler;
 
 const listen = (act, options) => {
@@ -250,3 +250,31 @@ test("EventSource.from", async () => {
   source.close();
   return out;
 }, ["x", "a\nb", "1", "message", "c", "1"]);
+
+route("/events", () => new Response("retry: 10\nid: 7\ndata: one\n\nevent: named\ndata: two\n\n", { headers: { "content-type": "text/event-stream" } }));
+route("/not-events", () => new Response("x"));
+test("EventSource: over HTTP", async ({ request }) => {
+  const source = new EventSource(new URL("/events", request.url));
+  const out = [];
+  source.onopen = ({ type }) => out.push(type, source.readyState);
+  source.onmessage = ({ data, lastEventId, origin }) => out.push(data, lastEventId, origin === new URL(request.url).origin);
+  source.addEventListener("named", ({ data }) => out.push(data));
+  for (let i = 0; i < 100 && out.length < 6; i++) await scheduler.wait(5);
+  source.close();
+  return [out.slice(0, 6), source.readyState];
+}, [["open", 1, "one", "7", true, "two"], 2]);
+test("EventSource: another type", async ({ request }) => {
+  const source = new EventSource(new URL("/not-events", request.url));
+  const event = await new Promise((resolve) => (source.onerror = resolve));
+  const state = source.readyState;
+  source.close();
+  return [event.type, state];
+}, ["error", 2]);
+test("EventSource: a wrong URL", () => new EventSource("nope"), threw("DOMException", "Cannot open an EventSource to 'nope'. The URL is invalid.", "SyntaxError"));
+test("EventSource: without a URL", () => new EventSource(), threw("TypeError", "Failed to construct 'EventSource': constructor parameter 1 is not of type 'string'."));
+test("EventSource: properties", ({ request }) => {
+  const source = new EventSource(new URL("/events", request.url), { withCredentials: false });
+  const out = [source.readyState, new URL(source.url).pathname, source.withCredentials, String(source)];
+  source.close();
+  return out;
+}, [0, "/events", false, "[object EventSource]"]);

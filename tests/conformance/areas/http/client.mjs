@@ -86,3 +86,62 @@ test("HTTP/1.0", async (client) => (await client.exchange("GET /hello HTTP/1.0\r
 test("no Host header", async (client) => (await client.exchange("GET /hello HTTP/1.1\r\nConnection: close\r\n\r\n")).split("\r\n")[0], "HTTP/1.1 400 Bad Request");
 test("a malformed request", async (client) => (await client.exchange("NONSENSE\r\n\r\n")).split("\r\n")[0], "HTTP/1.1 400 Bad Request");
 test("Expect: 100-continue", async (client) => (await client.exchange("POST /echo HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 2\r\nConnection: close\r\n\r\nhi")).split("\r\n").filter((line) => line.startsWith("HTTP")), ["HTTP/1.1 100 Continue", "HTTP/1.1 200 OK"]);
+
+/** The status line of the answer to raw bytes, or how the connection ended. */
+const raw = async (client, text) => (await client.exchange(text, /\r\n\r\n/)).split("\r\n")[0] || "closed";
+const head = "GET /hello HTTP/1.1\r\nHost: a\r\nConnection: close\r\n";
+test("raw: a header without a colon", (client) => raw(client, `${head}nonsense\r\n\r\n`), "HTTP/1.1 400 Bad Request");
+test("raw: a header name with a space", (client) => raw(client, `${head}a b: c\r\n\r\n`), "HTTP/1.1 400 Bad Request");
+test("raw: a space before the colon", (client) => raw(client, `${head}a : c\r\n\r\n`), "HTTP/1.1 400 Bad Request");
+test("raw: a folded header", (client) => raw(client, `${head}a: b\r\n c\r\n\r\n`), "HTTP/1.1 400 Bad Request");
+test("raw: a NUL in a header", (client) => raw(client, `${head}a: b\0c\r\n\r\n`), "HTTP/1.1 400 Bad Request");
+test("raw: an empty header name", (client) => raw(client, `${head}: c\r\n\r\n`), "HTTP/1.1 400 Bad Request");
+test("raw: bare line feeds", (client) => raw(client, "GET /hello HTTP/1.1\nHost: a\nConnection: close\n\n"), "HTTP/1.1 200 OK");
+test("raw: a header of 20 kB", (client) => raw(client, `${head}a: ${"x".repeat(20_000)}\r\n\r\n`), "HTTP/1.1 200 OK");
+test("raw: a header of 200 kB", (client) => raw(client, `${head}a: ${"x".repeat(200_000)}\r\n\r\n`), "HTTP/1.1 200 OK");
+test("raw: 90 headers", (client) => raw(client, `${head}${Array.from({ length: 90 }, (_, i) => `a${i}: b\r\n`).join("")}\r\n`), "HTTP/1.1 200 OK");
+test("raw: 1000 headers", (client) => raw(client, `${head}${Array.from({ length: 1000 }, (_, i) => `a${i}: b\r\n`).join("")}\r\n`), "HTTP/1.1 200 OK");
+test("raw: a URL of 30 kB", (client) => raw(client, `GET /hello?${"x".repeat(30_000)} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`), "HTTP/1.1 200 OK");
+test("raw: two Content-Lengths", (client) => raw(client, "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\nConnection: close\r\n\r\nxy"), "HTTP/1.1 400 Bad Request");
+test("raw: the same Content-Length twice", (client) => raw(client, "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\nContent-Length: 2\r\nConnection: close\r\n\r\nxy"), "HTTP/1.1 200 OK");
+test("raw: Content-Length and Transfer-Encoding", (client) => raw(client, "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n0\r\n\r\n"), "HTTP/1.1 200 OK");
+test("raw: a negative Content-Length", (client) => raw(client, "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: -1\r\nConnection: close\r\n\r\n"), "HTTP/1.1 400 Bad Request");
+test("raw: Content-Length is no number", (client) => raw(client, "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: x\r\nConnection: close\r\n\r\n"), "HTTP/1.1 400 Bad Request");
+test("raw: an unknown Transfer-Encoding", (client) => raw(client, "POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: x\r\nConnection: close\r\n\r\n"), "HTTP/1.1 400 Bad Request");
+test("raw: a bad chunk size", async (client) => (await raw(client, "POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\nzz\r\n")).slice(0, 12), "closed");
+test("raw: chunk extensions and trailers", (client) => raw(client, "POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n2;a=b\r\nhi\r\n0\r\nx-trailer: 1\r\n\r\n"), "HTTP/1.1 200 OK");
+test("raw: OPTIONS *", (client) => raw(client, "OPTIONS * HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"), "HTTP/1.1 404 Not Found");
+test("raw: a method in lower case", (client) => raw(client, "get /hello HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"), "HTTP/1.1 501 Not Implemented");
+test("raw: an unknown method", (client) => raw(client, "FOO /hello HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"), "HTTP/1.1 501 Not Implemented");
+test("raw: CONNECT", (client) => raw(client, "CONNECT a:80 HTTP/1.1\r\nHost: a:80\r\nConnection: close\r\n\r\n"), "HTTP/1.1 500 Internal Server Error");
+test("raw: TRACE", (client) => raw(client, "TRACE /hello HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"), "HTTP/1.1 200 OK");
+test("raw: two Host headers", (client) => raw(client, "GET /hello HTTP/1.1\r\nHost: a\r\nHost: b\r\nConnection: close\r\n\r\n"), "HTTP/1.1 500 Internal Server Error");
+test("raw: an empty Host header", (client) => raw(client, "GET /hello HTTP/1.1\r\nHost:\r\nConnection: close\r\n\r\n"), "HTTP/1.1 400 Bad Request");
+test("raw: a Host header that is none", (client) => raw(client, "GET /hello HTTP/1.1\r\nHost: a b/c\r\nConnection: close\r\n\r\n"), "HTTP/1.1 500 Internal Server Error");
+test("raw: a target without a slash", (client) => raw(client, "GET hello HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"), "HTTP/1.1 404 Not Found");
+test("raw: a target that is not ASCII", (client) => raw(client, "GET /h\xe9 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"), "HTTP/1.1 404 Not Found");
+test("raw: HTTP/2.0 in the request line", (client) => raw(client, "GET /hello HTTP/2.0\r\nHost: a\r\nConnection: close\r\n\r\n"), "HTTP/1.1 400 Bad Request");
+test("raw: HTTP/1.0 keeps no connection", async (client) => (await client.exchange("GET /hello HTTP/1.0\r\nHost: a\r\n\r\nGET /hello HTTP/1.0\r\nHost: a\r\n\r\n")).split("HTTP/1.").length - 1, 1);
+test("raw: a line end before the request", (client) => raw(client, `\r\n${head}\r\n`), "HTTP/1.1 200 OK");
+test("raw: pipelined requests are answered in order", async (client) => {
+  const text = await client.exchange(`GET /stream HTTP/1.1\r\nHost: a\r\n\r\nGET /json HTTP/1.1\r\nHost: a\r\n\r\n${head}\r\n`);
+  return [text.indexOf("abc".slice(0, 1)) >= 0, text.indexOf('{"a":1}') > 0, text.indexOf('{"a":1}') < text.lastIndexOf("hello")];
+}, [true, true, true]);
+test("raw: a half-closed connection gets its answer", async (client) => {
+  const socket = await client.connect();
+  socket.setEncoding("latin1");
+  socket.end(`${head}\r\n`);
+  let text = "";
+  for await (const part of socket) text += part;
+  return text.split("\r\n")[0];
+}, "HTTP/1.1 200 OK");
+test("raw: an upgrade to h2c", (client) => raw(client, `${head.replace("close", "Upgrade, HTTP2-Settings, close")}Upgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAoAAAAAIAAAAA\r\n\r\n`), "HTTP/1.1 200 OK");
+test("raw: a WebSocket without a key", (client) => raw(client, "GET /hello HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n\r\n"), "HTTP/1.1 200 OK");
+test("a response header of 100 kB", async (client) => (await client.exchange("GET /large-header HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")).length > 100_000, true);
+test("a response with 300 headers", async (client) => (await client.exchange("GET /many-headers HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")).match(/^x-\d+: /gim).length, 300);
+test("a gzip answer for a client that does not ask for it", async (client) => (await client.request("/gzip")).body.slice(0, 2) === "\x1f\x8b", true);
+test("brotli is applied to a plain body", async (client) => {
+  const answer = await client.request("/brotli", { headers: { "accept-encoding": "br" } });
+  return [answer.body === "hello hello hello", answer.headers.filter((each) => each.startsWith("content-encoding"))];
+}, [false, ["content-encoding: br"]]);
+test("an unknown content-encoding", async (client) => (await client.request("/odd-encoding")).body, "plain");

@@ -1,4 +1,4 @@
-import { suite } from "./suite.js";
+import { error, suite } from "./suite.js";
 
 const { test, route, handler } = suite();
 export default handler;
@@ -67,3 +67,7 @@ route("/ended", () => Response.json(ended));
 let cancelled = "not cancelled";
 route("/endless", () => new Response(new ReadableStream({ async pull(controller) { await scheduler.wait(1); controller.enqueue(new Uint8Array(1000)); }, cancel(reason) { cancelled = `cancelled`; } })));
 route("/cancelled", () => new Response(cancelled));
+route("/large-header", () => new Response(null, { headers: { "x-large": "x".repeat(100_000) } }));
+route("/many-headers", () => new Response(null, { headers: Array.from({ length: 300 }, (_, i) => [`x-${i}`, "1"]) }));
+route("/brotli", () => new Response("hello hello hello", { headers: { "content-encoding": "br" } }));
+route("/odd-encoding", () => new Response("plain", { headers: { "content-encoding": "odd" } }));
