@@ -29,6 +29,7 @@ mod lease;
 mod log;
 mod owner;
 mod pacing;
+mod paged;
 mod pages;
 #[cfg(test)]
 mod proof;
@@ -65,6 +66,7 @@ pub use log::{
     CellTx, CloseError, Frontier, LogError, LogOptions, Position, SessionLog, StartError, WAIT_BUDGETS,
 };
 pub use owner::{Claim, OwnerRecord, claim, read_owner, renounce};
+pub use paged::{Chain, Cloned, PagedError, RemoteImage};
 pub use record::{Phase, SessionRecord};
 pub use restore::{MAX_PAGES, RestoreError, Restored, restore};
 pub use seal::{SealError, SealedTail, seal_session};

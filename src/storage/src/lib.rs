@@ -23,6 +23,7 @@ mod rewind;
 mod sql;
 mod statement;
 mod store;
+pub mod tree;
 mod value;
 mod vfs;
 
