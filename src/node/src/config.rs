@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use celld_bucket::Bucket;
 use celld_ids::NodeId;
+pub use celld_images::Options as RestoreOptions;
 use celld_replica::LogOptions;
 
 /// The `tracing` target of the Worker's own console: one event for each line, with the level of the call, the text as
@@ -142,6 +143,8 @@ pub struct NodeConfig {
     pub log: LogOptions,
     /// Idle cells leave memory after this time (`CELLD_IDLE_EVICT_S`). `None`: they stay.
     pub idle_evict: Option<Duration>,
+    /// How cells are brought here (`CELLD_LTX_PAGED*`, `CELLD_LTX_HYDRATE_MBPS`).
+    pub restore: RestoreOptions,
     /// Bounds on what is accepted.
     pub limits: Limits,
     /// When deployments are adopted.

@@ -8,6 +8,7 @@ use celld_bucket::Bucket;
 use celld_engine::host::{ActivateError, Activation, CommitLog, ConsoleLine, Host, RewindError};
 use celld_fleet::{Lease, Owner};
 use celld_ids::{CellScope, Epoch, NodeId, SessionId};
+use celld_images::Images;
 use celld_ltx::Txid;
 use celld_replica::{SessionLog, bookmark_of};
 use celld_storage::{CommittedTx, Image};
@@ -31,6 +32,7 @@ pub(crate) struct NodeHost {
     session: SessionId,
     durable: Arc<DurableLog>,
     seals: Arc<Seals>,
+    images: Arc<Images>,
     /// Activations that may be at the bucket at a time.
     activations: Semaphore,
     deadline: Duration,
@@ -46,6 +48,7 @@ pub(crate) struct HostParts {
     pub bucket: Bucket,
     pub node: NodeId,
     pub seals: Arc<Seals>,
+    pub images: Arc<Images>,
     pub log: SessionLog,
     pub gate: bool,
     pub max_activations: usize,
@@ -56,9 +59,10 @@ pub(crate) struct HostParts {
 impl NodeHost {
     /// Must be called on the I/O runtime.
     pub fn new(parts: HostParts) -> Arc<NodeHost> {
-        let HostParts { bucket, node, seals, log, gate, max_activations, deadline, console } = parts;
+        let HostParts { bucket, node, seals, images, log, gate, max_activations, deadline, console } = parts;
         Arc::new_cyclic(|this| NodeHost {
             seals,
+            images,
             bucket,
             node,
             session: log.session().clone(),
@@ -138,11 +142,13 @@ impl NodeHost {
             // What this session wrote for it may still be in the log alone.
             self.log().fold().await.map_err(|e| failed(e.to_string()))?;
         }
-        let restored =
-            celld_replica::restore(&self.bucket, scope).await.map_err(|e| failed(e.to_string()))?;
-        self.log().found_history(scope, epoch, restored.objects);
-        let image = if restored.image.is_empty() { Image::Empty } else { Image::Memory(restored.image) };
-        Ok(Activation { epoch, txid: restored.txid, image })
+        let owner = match &before {
+            Before::Another(Some(owner)) => Some((&owner.session, owner.epoch)),
+            _ => None,
+        };
+        let brought = self.images.activate(scope, owner).await.map_err(|e| failed(e.to_string()))?;
+        self.log().found_history(scope, epoch, brought.objects);
+        Ok(Activation { epoch, txid: brought.txid, image: brought.image })
     }
 
     /// Makes this session the owner of `scope`. Returns the epoch, and who had the cell before.
@@ -174,7 +180,7 @@ impl NodeHost {
             let claimed = celld_replica::claim(&self.bucket, scope, found.as_ref(), &self.session).await;
             match claimed.map_err(|e| failed(e.to_string()))? {
                 celld_replica::Claim::Won(owned) => {
-                    let before = if found.is_none() { Before::Nobody } else { Before::Another };
+                    let before = if found.is_none() { Before::Nobody } else { Before::Another(owner) };
                     return Ok((owned.record.epoch, before));
                 }
                 celld_replica::Claim::Lost(now) => found = now,
@@ -196,12 +202,12 @@ impl NodeHost {
 }
 
 /// Who owned a cell when it was claimed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 enum Before {
     /// It has never had an owner, so it has no history.
     Nobody,
-    /// Another session, whose log is in the cell's history by now.
-    Another,
+    /// Another session, whose log is in the cell's history by now; None when the last owner gave the cell up.
+    Another(Option<Owner>),
     /// This session.
     Us,
 }

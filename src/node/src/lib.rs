@@ -16,7 +16,9 @@ mod public;
 mod run;
 mod seals;
 
-pub use config::{Adoption, CONSOLE_TARGET, Limits, Listener, NodeConfig, NodeReady, Shutdown, VarOverrides};
+pub use config::{
+    Adoption, CONSOLE_TARGET, Limits, Listener, NodeConfig, NodeReady, RestoreOptions, Shutdown, VarOverrides,
+};
 pub use deployments::ReloadError;
 pub use internal::ReloadAnswer;
 pub use lease::LeaseError;

@@ -2,12 +2,13 @@
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use celld_engine::{Engine, ShardOptions};
 use celld_ids::SessionId;
+use celld_images::Images;
 use celld_replica::SessionLog;
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -102,7 +103,8 @@ async fn run_to_the_end(
     celld_storage::assert_compile_options()?;
     let NodeConfig { bucket, listen, internal_listen, node, work_dir, lease_ttl, .. } = config;
     let work = |cause| NodeError::WorkDir { path: work_dir.clone(), cause };
-    let images = empty_directory(&work_dir.join("cells")).map_err(work)?;
+    let images = Images::open(work_dir.join("cells"), bucket.clone(), config.restore).map_err(work)?;
+    let images = Arc::new(images);
     let public_listener = open("public", listen)?;
     let internal_listener = open("internal", internal_listen)?;
     let addresses = NodeReady {
@@ -134,6 +136,7 @@ async fn run_to_the_end(
     let host = NodeHost::new(HostParts {
         bucket: bucket.clone(),
         node: node.clone(),
+        images: images.clone(),
         seals: seals.clone(),
         log,
         gate: config.output_gate,
@@ -151,7 +154,7 @@ async fn run_to_the_end(
             deploy_max_age: config.adoption.max_age,
             turn_limit: TURN_LIMIT,
             idle_evict: config.idle_evict,
-            images,
+            images: images.dir().clone(),
             // User code must not reach the operator's API.
             deny_net: spellings(addresses.internal),
             intercept: Some(public.clone()),
@@ -234,16 +237,6 @@ fn open(which: &'static str, listener: crate::config::Listener) -> Result<TcpLis
 
 fn local_address(which: &'static str, listener: &TcpListener) -> Result<SocketAddr, NodeError> {
     listener.local_addr().map_err(|cause| NodeError::Listen { which, address: None, cause })
-}
-
-/// The directory of the cells' images, without what an earlier process left: that is not trusted.
-fn empty_directory(path: &Path) -> io::Result<Arc<Path>> {
-    match std::fs::remove_dir_all(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
-    std::fs::create_dir_all(path)?;
-    Ok(path.into())
 }
 
 /// Every address under which a process on this machine reaches `listener`, as user code may write it.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use celld_bucket::Bucket;
 use celld_ids::NodeId;
-use celld_node::{Adoption, Limits, Listener, NodeConfig, Shutdown, VarOverrides};
+use celld_node::{Adoption, Limits, Listener, NodeConfig, RestoreOptions, Shutdown, VarOverrides};
 use celld_replica::LogOptions;
 
 use super::{SettingError, Settings};
@@ -37,6 +37,8 @@ impl Settings {
         let count = |name| self.integer(name).map(|value| usize::try_from(value).unwrap_or(usize::MAX));
         let limits = Limits::default();
         let adoption = Adoption::default();
+        let restore = RestoreOptions::default();
+        let mebibytes = |name| self.integer(name).map(|mib| mib.saturating_mul(1 << 20));
         Ok(NodeConfig {
             bucket,
             node: match self.node_id("CELLD_NODE") {
@@ -52,6 +54,15 @@ impl Settings {
             output_gate: self.boolean("CELLD_OUTPUT_GATE").unwrap_or(true),
             log: self.log(),
             idle_evict: seconds("CELLD_IDLE_EVICT_S"),
+            restore: RestoreOptions {
+                paged: self.boolean("CELLD_LTX_PAGED").unwrap_or(restore.paged),
+                paged_min_bytes: mebibytes("CELLD_LTX_PAGED_MIN_MB").unwrap_or(restore.paged_min_bytes),
+                hydrate: match mebibytes("CELLD_LTX_HYDRATE_MBPS") {
+                    Some(0) => None,
+                    rate => rate.or(restore.hydrate),
+                },
+                ..restore
+            },
             limits: Limits {
                 max_request_body_bytes: self
                     .integer("CELLD_MAX_REQUEST_BODY_BYTES")

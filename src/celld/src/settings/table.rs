@@ -548,22 +548,25 @@ pub(crate) static SETTINGS: &[Setting] = &[
         Group::Durability,
         "How far back from its last transaction a cell can be restored to an earlier moment. The superseded history of that time stays in the bucket: up to about two and a half times the bytes written meanwhile, and one snapshot. 0 deletes it at once.",
     ),
-    tuning(
+    works(
         &["CELLD_LTX_PAGED"],
+        None,
         Kind::Boolean,
         "1",
         Group::Durability,
         "0 restores every cell by downloading it whole.",
     ),
-    tuning(
+    works(
         &["CELLD_LTX_PAGED_MIN_MB"],
+        None,
         integer(0, u64::MAX, "MiB"),
         "256",
         Group::Durability,
         "The size from which a restore reads pages on demand; 0 pages every cell.",
     ),
-    tuning(
+    works(
         &["CELLD_LTX_HYDRATE_MBPS"],
+        None,
         integer(0, u64::MAX, "MiB per second"),
         "16",
         Group::Durability,
