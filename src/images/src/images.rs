@@ -63,6 +63,8 @@ pub struct Activated {
     pub image: Image,
     /// Its last transaction; zero for a cell without history.
     pub txid: Txid,
+    /// Objects in its history: a long one is worth shortening.
+    pub objects: usize,
     /// How it was brought here.
     pub from: From,
 }
@@ -137,12 +139,12 @@ impl Images {
         owner: Option<(&SessionId, Epoch)>,
     ) -> Result<Activated, ImagesError> {
         let chain = Chain::read(&self.bucket, scope).await?;
-        let txid = chain.txid();
+        let (txid, objects) = (chain.txid(), chain.len());
         if let Some(path) = self.local_file(scope, owner, txid).await {
-            return Ok(Activated { image: Image::File(path), txid, from: From::LocalFile });
+            return Ok(Activated { image: Image::File(path), txid, objects, from: From::LocalFile });
         }
         if chain.is_empty() {
-            return Ok(Activated { image: Image::Empty, txid, from: From::Nothing });
+            return Ok(Activated { image: Image::Empty, txid, objects, from: From::Nothing });
         }
         if self.options.paged && chain.bytes() >= self.options.paged_min_bytes && chain.is_pageable() {
             match self.page(scope, chain.clone()).await {
@@ -168,18 +170,20 @@ impl Images {
     }
 
     async fn copy(&self, scope: &CellScope, chain: Chain) -> Result<Activated, ImagesError> {
+        let objects = chain.len();
         if chain.bytes() <= self.options.memory_bytes {
             let restored = chain.clone_in_memory(&self.bucket).await?;
             let image = if restored.image.is_empty() { Image::Empty } else { Image::Memory(restored.image) };
-            return Ok(Activated { image, txid: restored.txid, from: From::Clone });
+            return Ok(Activated { image, txid: restored.txid, objects, from: From::Clone });
         }
         let path = self.dir.join(Self::file_name(scope));
         let cloned = chain.clone_to(&self.bucket, &path).await?;
         // Compression and deletions can make a small database of a long history, but a file does as well.
-        Ok(Activated { image: Image::File(path), txid: cloned.txid, from: From::Clone })
+        Ok(Activated { image: Image::File(path), txid: cloned.txid, objects, from: From::Clone })
     }
 
     async fn page(&self, scope: &CellScope, chain: Chain) -> Result<Activated, ImagesError> {
+        let objects = chain.len();
         let (remote, at_hand) = chain.open_paged(&self.bucket).await?;
         let source =
             BucketSource { image: remote.clone(), io: self.io.clone(), deadline: self.options.page_deadline };
@@ -195,7 +199,7 @@ impl Images {
             let hydration = hydration.clone();
             self.io.spawn(hydration.run(scope.clone(), Arc::downgrade(&image), remote.clone()));
         }
-        Ok(Activated { image: Image::Paged(image), txid: remote.txid(), from: From::Pages })
+        Ok(Activated { image: Image::Paged(image), txid: remote.txid(), objects, from: From::Pages })
     }
 
     /// Vouches for the files of `cells`, so that the next process of this node need not restore them. Call it when nothing is served

@@ -74,7 +74,7 @@ impl Chain {
 
     async fn apply(&self, bucket: &Bucket) -> Result<Restored, PagedError> {
         let mut image = Image::empty();
-        let mut restored = Restored { epoch: self.epoch(), ..Restored::default() };
+        let mut restored = Restored { epoch: self.epoch(), objects: self.len(), ..Restored::default() };
         let mut objects = self.objects(bucket, &self.links, AHEAD);
         while let Some((key, object)) = objects.try_next().await? {
             image

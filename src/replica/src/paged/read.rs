@@ -15,8 +15,11 @@ use super::map::{PageMap, Place};
 use super::{LISTINGS, PagedError};
 use crate::restore::{MAX_PAGES, RestoreError};
 
-/// Objects opened at a time, and ranges read at a time.
+/// Ranges read at a time.
 const PARALLEL: usize = 16;
+
+/// Objects of a chain opened at a time: most are small, and each wait is the first request of somebody.
+const OPENING: usize = 64;
 
 /// Pages that came along when the chain was opened and are handed out at once: 32 MiB of them. The rest is read again.
 const AT_HAND: usize = (32 << 20) / PAGE_SIZE;
@@ -58,8 +61,8 @@ struct Run {
 }
 
 impl Chain {
-    /// Opens the database for reading page by page. Two round trips, however large it is: one for the ends of all objects, and
-    /// one more for each 16 objects. Returns also the pages that came along.
+    /// Opens the database for reading page by page: one round trip for the ends of all objects (one for each 64 of them), however
+    /// large it is. Returns also the pages that came along.
     ///
     /// When an object has vanished since the chain was read, the history is listed again: the image may then stand at a later
     /// transaction than the chain.
@@ -100,7 +103,7 @@ impl Chain {
                 async move { Ok::<_, PagedError>((object, link.contents(bucket, &self.scope).await?)) }
                     .boxed()
             })
-            .buffered(PARALLEL);
+            .buffered(OPENING);
         while let Some((object, contents)) = contents.try_next().await? {
             let pages = contents.header.commit;
             if pages > MAX_PAGES {
