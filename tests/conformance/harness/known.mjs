@@ -41,14 +41,19 @@ export class Known {
     if (!Object.keys(cases).length) delete this.differences[area];
   }
 
+  /** Writes both lists; a reason that no case has any more goes too. */
   save() {
+    const used = new Set(Object.values(this.differences).flatMap((cases) => Object.values(cases)));
+    this.reasons = Object.fromEntries(Object.entries(this.reasons).filter(([id, { untested }]) => untested || used.has(id)));
     const sorted = (object) => Object.fromEntries(Object.entries(object).sort(([a], [b]) => (a < b ? -1 : 1)));
     const differences = sorted(Object.fromEntries(Object.entries(this.differences).map(([area, cases]) => [area, sorted(cases)])));
     writeFileSync(file, `${JSON.stringify({ reasons: this.reasons, differences }, null, 2)}\n`);
+    this.writeDocs();
   }
 
   writeDocs() {
-    writeFileSync(page, this.text.replace(this.#written() ?? "", () => this.section()));
+    this.text = this.text.replace(this.#written() ?? "", () => this.section());
+    writeFileSync(page, this.text);
   }
 
   /** The reasons as the page has them. */
