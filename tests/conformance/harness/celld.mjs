@@ -9,7 +9,8 @@ import { startServer } from "./server.mjs";
 
 const root = fileURLToPath(new URL("../../..", import.meta.url));
 
-function executable() {
+/** The binary under test; throws when there is none. */
+export function executable() {
   const path = process.env.CELLD_BIN ?? join(process.env.CARGO_TARGET_DIR ?? join(root, "target"), "release/celld");
   if (!existsSync(path)) throw new Error(`${path} does not exist: build it (cargo build --release), or name another with CELLD_BIN`);
   return path;

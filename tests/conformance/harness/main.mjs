@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 
 import { areaNames, loadArea, recordedPath } from "./area.mjs";
-import { startCelld } from "./celld.mjs";
+import { executable, startCelld } from "./celld.mjs";
 import { judge } from "./judge.mjs";
 import { Known } from "./known.mjs";
 import { startWorkerd } from "./workerd.mjs";
@@ -62,10 +62,14 @@ if (options.help) {
   console.error(`known.json has no reason ${options.accept}: write one, as it shall stand in docs/compatibility.md`);
   process.exitCode = 2;
 } else {
-  process.exitCode = await main();
+  process.exitCode = await main().catch((failure) => {
+    console.error(failure.message);
+    return 2;
+  });
 }
 
 async function main() {
+  if (!options.workerd && !options.record) executable();
   const temporary = mkdtempSync(join(tmpdir(), "celld-conformance-"));
   try {
     const results = await inTurns(names, (name) => runArea(name, temporary).catch((failure) => [{ name: "the area runs", verdict: "wrong", workerd: failure.message }]));
@@ -134,7 +138,13 @@ function report(results) {
 
 function show(cases) {
   const text = (value) => JSON.stringify(value) ?? "undefined";
+  const down = new Set();
   for (const { area, name, verdict, workerd, celld, wanted, reason } of cases) {
+    if (celld?.$ === "did not start" && verdict !== "wrong") {
+      if (!down.has(area)) console.log(`\n${area} did not start on celld: ${celld.is}`);
+      down.add(area);
+      continue;
+    }
     console.log(`\n${verdict.toUpperCase()} ${area}: ${name}${reason ? ` (${reason})` : ""}`);
     if (verdict === "wrong") console.log(`  expected ${text(wanted)}`);
     console.log(`  workerd  ${text(workerd)}\n  celld    ${text(celld)}`);
