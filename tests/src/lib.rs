@@ -9,6 +9,7 @@ mod executable;
 mod http;
 mod mount;
 mod project;
+mod proxy;
 mod wait;
 
 pub use crash::{CrashOptions, CrashReport, crash};
@@ -17,4 +18,5 @@ pub use executable::{celld, executable};
 pub use http::{Events, Response, get, post, request};
 pub use mount::Mount;
 pub use project::Project;
+pub use proxy::Proxy;
 pub use wait::{PATIENCE, eventually};

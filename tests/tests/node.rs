@@ -3,7 +3,7 @@
 
 use std::process::Command;
 
-use celld_tests::{Dev, Project, celld, eventually, post};
+use celld_tests::{Dev, Project, Proxy, celld, eventually, post};
 use rustix::process::Signal;
 
 /// Settings for the store, or nothing when there is none.
@@ -151,4 +151,75 @@ fn of_two_nodes_by_mistake_one_serves_a_cell_and_the_other_says_who_does() {
     assert_eq!(taken["value"], 5);
     assert_eq!(increment(&mut b, "y").expect("an answer").json()["value"], 4);
     assert!(b.stop().success(), "{}", b.log());
+}
+
+/// What a node asks of the store about one cell.
+fn about_cell(requests: &[String]) -> Vec<&String> {
+    requests
+        .iter()
+        .filter(|request| {
+            request.contains("/cells/") || request.contains("cells%2F") || request.contains("/nodes/")
+        })
+        .collect()
+}
+
+#[test]
+fn an_activation_costs_few_round_trips_and_a_cell_can_be_written_to_a_file() {
+    let Some(mut store) = store("trips") else { return };
+    deploy(&store, &Project::example("counter"));
+    let endpoint = store.iter_mut().find(|(name, _)| *name == "S3_ENDPOINT").expect("an endpoint");
+    let proxy = Proxy::new(endpoint.1.trim_start_matches("http://"));
+    endpoint.1 = proxy.url();
+    let start = || {
+        let work = tempfile::tempdir().expect("a directory can be made");
+        let mut command = with(&store, &["--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0"]);
+        // A long lease, so that no renewal comes in between.
+        command.env("CELLD_WATCH", work.path()).env("CELLD_NODE", "trips").env("CELLD_TTL_MS", "600000");
+        let mut node = Dev::spawn(command);
+        node.address();
+        // It looks for alarms and for sessions that are over when it starts.
+        std::thread::sleep(std::time::Duration::from_millis(500));
+        proxy.take();
+        (node, work)
+    };
+
+    // A new cell: its owner record is read and created, and nothing may lie where its history will.
+    let (mut node, _work) = start();
+    assert_eq!(post(node.address(), "/x/increment", "").expect("an answer").json()["value"], 1);
+    let requests = proxy.take();
+    let asked = about_cell(&requests);
+    assert!(asked.len() <= 3, "{asked:#?}");
+    assert_eq!(post(node.address(), "/x/increment", "").expect("an answer").json()["value"], 2);
+    let writes = proxy.take();
+    assert_eq!(about_cell(&writes), Vec::<&String>::new(), "{writes:#?}");
+    node.signal(Signal::KILL);
+    node.ended();
+
+    // One that another session had: owner record, lease, claim; then its history is listed and read.
+    let (mut node, _work) = start();
+    assert_eq!(post(node.address(), "/x/increment", "").expect("an answer").json()["value"], 3);
+    let requests = proxy.take();
+    let before_restore: Vec<_> = about_cell(&requests)
+        .into_iter()
+        .take_while(|request| !request.contains("list-type") && !request.contains("/ltx/"))
+        .collect();
+    assert!(before_restore.len() <= 3, "{before_restore:#?}");
+    assert!(node.stop().success(), "{}", node.log());
+
+    // The cell's past is there for an operator, too.
+    let listed = with(&store, &["cell", "list", "Counter"]).output().expect("celld starts");
+    let scope = String::from_utf8(listed.stdout).expect("text").trim().to_owned();
+    let history = with(&store, &["cell", "history", &scope]).output().expect("celld starts");
+    assert!(history.status.success(), "{}", String::from_utf8_lossy(&history.stderr));
+    let file = tempfile::tempdir().expect("a directory can be made");
+    let file = file.path().join("x.sqlite");
+    let restore = |more: &[&str]| {
+        let mut command = with(&store, &["cell", "restore", &scope, "--last", "--output"]);
+        command.arg(&file).args(more).output().expect("celld starts")
+    };
+    let restored = restore(&[]);
+    assert!(restored.status.success(), "{}", String::from_utf8_lossy(&restored.stderr));
+    assert!(std::fs::read(&file).expect("a file").starts_with(b"SQLite format 3\0"));
+    assert!(!restore(&[]).status.success(), "an existing file is not overwritten");
+    assert!(restore(&["--force"]).status.success());
 }
