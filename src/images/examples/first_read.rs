@@ -14,7 +14,7 @@ use anyhow::{Context, bail};
 use celld_bucket::{Bucket, Fate};
 use celld_ids::CellScope;
 use celld_images::{Images, Options};
-use celld_ltx::{File, Header, PAGE_SIZE, Page, Txid, encode};
+use celld_ltx::{File, Header, LOCK_PAGE, PAGE_SIZE, Page, Txid, encode};
 use celld_replica::{MIN_OBJECT_BYTES, PageSums};
 use celld_storage::{CellDb, Image, ImagePath, Limits, Value};
 
@@ -76,10 +76,14 @@ async fn make(bucket: &Bucket, mib: u32) -> anyhow::Result<(u32, u64)> {
         db.commit()?;
     }
     let image = db.image()?;
-    let pages: Vec<Page> =
-        (1u32..).zip(image.chunks(PAGE_SIZE)).map(|(pgno, data)| Page { pgno, data: data.into() }).collect();
+    let pages: Vec<Page> = (1u32..)
+        .zip(image.chunks(PAGE_SIZE))
+        .filter(|(pgno, _)| *pgno != LOCK_PAGE)
+        .map(|(pgno, data)| Page { pgno, data: data.into() })
+        .collect();
+    let size = (image.len() / PAGE_SIZE) as u32;
     drop(image);
-    let mut bytes = put(bucket, "L9", 1, 100, pages.len() as u32, pages).await?;
+    let mut bytes = put(bucket, "L9", 1, 100, size, pages).await?;
     let (mut merged, mut commit) = (BTreeMap::new(), 0);
     for txid in 101..=420 {
         let row = Value::Integer((txid * 7919) % i64::from(rows));
