@@ -3,6 +3,8 @@
 
 #[path = "build/import_graph.rs"]
 mod import_graph;
+#[path = "build/patches.rs"]
+mod patches;
 #[path = "build/residual.rs"]
 mod residual;
 #[path = "build/transpile.rs"]

@@ -10,6 +10,7 @@ pub mod platform;
 pub mod shard;
 pub mod socket;
 pub mod storage;
+mod web;
 
 pub use engine::{AdoptError, Engine, StartError};
 pub use platform::snapshot::Snapshot;

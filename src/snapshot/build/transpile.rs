@@ -10,6 +10,8 @@ use deno_core::url::Url;
 use deno_core::{ModuleCodeString, SourceMapData};
 use deno_error::JsErrorBox;
 
+use crate::patches;
+
 /// Our `node:module`.
 const STUB_MODULE: &str = include_str!("../../engine/js/platform/stub_module.js");
 /// Appended to `node:process`.
@@ -43,6 +45,9 @@ pub fn transpile(specifier: &str, source: &str) -> Result<Transpiled, JsErrorBox
         "ext:deno_web/02_event.js" => report_to_log(specifier, text)?,
         _ => text,
     };
+    for (from, to) in patches::changes(specifier) {
+        text = replace(specifier, text, from, to)?;
+    }
     if text.contains("__NODE_MODULES__") {
         text = text
             .replace("__NODE_MODULES__", &format!("{:?}", celld_engine::platform::builtins::NODE_MODULES));
