@@ -13,7 +13,7 @@ use crate::host::Host;
 use crate::platform::modules::{Modules, ModulesError};
 use crate::shard::calls::{Call, Router};
 use crate::shard::watch::{self, Watch};
-use crate::shard::{BuildError, Census, Command, Shard, ShardOptions};
+use crate::shard::{BuildError, Census, Command, Shard, ShardOptions, StoppedCell};
 
 /// All shards of the process.
 pub struct Engine {
@@ -177,9 +177,10 @@ impl Engine {
         all
     }
 
-    /// Finishes the requests that were accepted, then ends the threads. Every write is committed to the log when this returns.
-    pub async fn stop(&self) {
-        let mut stopped = Vec::new();
+    /// Finishes the requests that were accepted, then ends the threads. Every write is committed to the log when this returns, and
+    /// nobody uses the image files of the cells that it names.
+    pub async fn stop(&self) -> Vec<StoppedCell> {
+        let (mut stopped, mut cells) = (Vec::new(), Vec::new());
         for shard in &self.shards {
             let (done, outcome) = oneshot::channel();
             if shard.commands.send(Command::Stop(done)).is_ok() {
@@ -188,11 +189,12 @@ impl Engine {
         }
         for outcome in stopped {
             // A shard that has stopped already cannot answer.
-            let _ = outcome.await;
+            cells.extend(outcome.await.unwrap_or_default());
         }
         self.stopped.store(true, Ordering::Relaxed);
         let threads = std::mem::take(&mut *self.threads.lock());
         let joined = tokio::task::spawn_blocking(move || threads.into_iter().for_each(|t| drop(t.join())));
         let _ = joined.await;
+        cells
     }
 }

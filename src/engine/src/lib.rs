@@ -14,4 +14,4 @@ mod web;
 
 pub use engine::{AdoptError, Engine, StartError};
 pub use platform::snapshot::Snapshot;
-pub use shard::{BuildError, Census, ShardOptions};
+pub use shard::{BuildError, Census, ShardOptions, StoppedCell};

@@ -15,6 +15,7 @@ mod past;
 mod public;
 mod run;
 mod seals;
+mod stop;
 
 pub use config::{
     Adoption, CONSOLE_TARGET, Limits, Listener, NodeConfig, NodeReady, RestoreOptions, Shutdown, VarOverrides,

@@ -25,6 +25,7 @@ use crate::lease::{Announcement, LeaseError, NodeLease};
 use crate::live_reload::LiveReload;
 use crate::public::{Public, accept};
 use crate::seals::Seals;
+use crate::stop::Stop;
 
 /// How long JavaScript may keep a thread without a pause: the platform's default limit of CPU time.
 const TURN_LIMIT: Duration = Duration::from_secs(30);
@@ -169,12 +170,20 @@ async fn run_to_the_end(
         vars: config.vars,
     });
 
+    let stop_all = || Stop {
+        engine: &engine,
+        log: host.log(),
+        bucket: &bucket,
+        images: images.clone(),
+        total: config.shutdown.total,
+        retention: config.log.retention,
+    };
     match deployments.reload().await {
         Ok(_) => {}
         // Requests get 503 until something is deployed.
         Err(ReloadError::None) => tracing::warn!("the bucket has no deployment yet"),
         Err(error) => {
-            finish(&engine, &host, config.shutdown.total).await;
+            stop_all().finish().await;
             return Err(error.into());
         }
     }
@@ -218,7 +227,7 @@ async fn run_to_the_end(
     }
     tracing::info!("stopping: requests finish, then the log");
     accept_task.abort();
-    finish(&engine, &host, config.shutdown.total).await;
+    stop_all().finish().await;
     over.cancel();
     // Neither can fail in a way that anybody could still act on.
     let _ =
@@ -277,18 +286,5 @@ async fn log_failure(log: &SessionLog) -> String {
         if frontier.changed().await.is_err() {
             return "the log is closed".to_owned();
         }
-    }
-}
-
-/// Lets the requests finish, then makes everything durable and leaves nothing for a successor to do.
-async fn finish(engine: &Engine, host: &NodeHost, total: Duration) {
-    let stopped = tokio::time::timeout(total, async {
-        engine.stop().await;
-        if let Err(error) = host.log().close().await {
-            tracing::warn!(%error, "the log was not closed cleanly; the next session does it");
-        }
-    });
-    if stopped.await.is_err() {
-        tracing::warn!(limit_ms = total.as_millis(), "the stop took too long and was cut short");
     }
 }

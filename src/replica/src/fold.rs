@@ -21,7 +21,7 @@ use crate::compact::compact_cell;
 use crate::entry::{Entry, EntryNo, LogObject};
 use crate::json::RecordError;
 use crate::keys::{self, HistoryName, Level};
-use crate::log::{LogError, Shared};
+use crate::log::{LogError, MAX_FOLDED_CELLS, Shared};
 use crate::record::{self, Raised, patiently};
 use crate::store::write_object;
 use crate::wakes::Wakes;
@@ -271,6 +271,14 @@ impl Folder {
     /// Counts what was folded, and compacts the cells that have gone far enough.
     fn tally(&mut self, written: Vec<Written>) {
         let options = &self.shared.options;
+        {
+            let mut cells = self.shared.folded_cells.lock();
+            for Written { scope, .. } in &written {
+                if cells.len() < MAX_FOLDED_CELLS {
+                    cells.insert(scope.clone());
+                }
+            }
+        }
         if !options.compaction {
             return;
         }

@@ -3,7 +3,7 @@
 //! [`SessionLog`] is the handle; `writer` is the task behind it that turns what was appended into entries; `fold` is the task that
 //! moves acknowledged entries into their cells' history.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -262,7 +262,12 @@ pub(crate) struct Shared {
     pub entries: AtomicU64,
     /// Bytes of acknowledged entries that are kept in memory.
     pub kept: AtomicU64,
+    /// Cells that this session has added to the history of, up to [`MAX_FOLDED_CELLS`].
+    pub folded_cells: Mutex<HashSet<CellScope>>,
 }
+
+/// Cells that a session remembers to have folded. With more, the rest keeps the history that it has when the session stops.
+pub(crate) const MAX_FOLDED_CELLS: usize = 10_000;
 
 /// Transactions that no entry has taken yet.
 #[derive(Default)]
@@ -354,6 +359,7 @@ impl SessionLog {
             backlog: AtomicU64::new(0),
             entries: AtomicU64::new(0),
             kept: AtomicU64::new(0),
+            folded_cells: Mutex::default(),
         });
         let (fold, requests) = mpsc::unbounded_channel();
         let tasks = [spawn_writer(&shared, &fold), tokio::spawn(Folder::new(shared.clone(), requests).run())];
@@ -483,6 +489,11 @@ impl SessionLog {
     /// soon although this session may add little to it.
     pub fn found_history(&self, scope: &CellScope, epoch: Epoch, objects: usize) {
         let _ = self.inner.fold.send(Request::Found(scope.clone(), epoch, objects));
+    }
+
+    /// The cells that this session has added to the history of, ten thousand at most: those whose history a clean stop may shorten.
+    pub fn folded_cells(&self) -> Vec<CellScope> {
+        self.inner.shared.folded_cells.lock().iter().cloned().collect()
     }
 
     /// A clean stop: refuses further transactions, waits for those that were appended, folds everything and seals the log, so

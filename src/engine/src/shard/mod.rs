@@ -33,7 +33,7 @@ pub(crate) use cells::Resident;
 pub use extension::celld_events;
 pub use isolate::BuildError;
 pub(crate) use isolate::IsolateState;
-pub use run::Census;
+pub use run::{Census, StoppedCell};
 pub(crate) use run::{Command, Shard};
 
 use crate::host::{ActivateError, CommitLog, Host};

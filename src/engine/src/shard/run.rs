@@ -1,11 +1,15 @@
 //! The thread of a shard: its command queue, its mailbox, its connections, and the isolates that serve, drain and start.
 
 use std::cell::RefCell;
+use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::time::{Duration, Instant};
 
+use celld_ids::{CellScope, Epoch};
+use celld_ltx::Txid;
+use celld_storage::Image;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -40,7 +44,20 @@ pub(crate) enum Command {
     /// Report the counters.
     Census(oneshot::Sender<Census>),
     /// Finish requests, close connections, park every cell, end the thread.
-    Stop(oneshot::Sender<()>),
+    Stop(oneshot::Sender<Vec<StoppedCell>>),
+}
+
+/// A cell whose image file is complete when its shard has stopped.
+#[derive(Debug, Clone)]
+pub struct StoppedCell {
+    /// The cell.
+    pub scope: CellScope,
+    /// The epoch it was served under.
+    pub epoch: Epoch,
+    /// Its last transaction, which is in the log.
+    pub txid: Txid,
+    /// The file.
+    pub file: PathBuf,
 }
 
 /// The counters of a shard.
@@ -118,8 +135,8 @@ impl Shard {
                 biased;
                 command = commands.recv() => match command {
                     Some(Command::Stop(done)) => {
-                        shard.stop(&mut mailbox).await;
-                        let _ = done.send(());
+                        let cells = shard.stop(&mut mailbox).await;
+                        let _ = done.send(cells);
                         return;
                     }
                     Some(command) => shard.clone().command(command),
@@ -196,11 +213,7 @@ impl Shard {
     }
 
     /// Brings a cell here and says, once it is durable, which alarm it has.
-    fn wake(
-        &self,
-        scope: celld_ids::CellScope,
-        reply: oneshot::Sender<Result<Option<i64>, ErrorDescription>>,
-    ) {
+    fn wake(&self, scope: CellScope, reply: oneshot::Sender<Result<Option<i64>, ErrorDescription>>) {
         let state = self.state.clone();
         tokio::task::spawn_local(async move {
             let woken = wake(&state, &scope).await;
@@ -402,7 +415,7 @@ impl Shard {
     }
 
     /// Lets requests finish, then closes everything. What was written is committed; whether it is durable is the log's business.
-    async fn stop(&self, mailbox: &mut mpsc::Receiver<Mail>) {
+    async fn stop(&self, mailbox: &mut mpsc::Receiver<Mail>) -> Vec<StoppedCell> {
         self.connections.closing.cancel();
         self.connections.tracker.close();
         let drained = self.connections.tracker.wait();
@@ -431,7 +444,17 @@ impl Shard {
         {
             isolate.close();
         }
+        self.state.residents.all().iter().filter_map(|resident| stopped_cell(resident)).collect()
     }
+}
+
+/// Takes the database of a parked cell; what has no file is forgotten.
+fn stopped_cell(resident: &Resident) -> Option<StoppedCell> {
+    let place = std::mem::replace(&mut *resident.place.borrow_mut(), Place::Activating);
+    let Place::Parked(db) = place else { return None };
+    let Ok(Image::File(file)) = db.into_image() else { return None };
+    let (epoch, txid) = (resident.epoch.get(), resident.txid.get());
+    Some(StoppedCell { scope: resident.scope.clone(), epoch, txid, file })
 }
 
 /// Notes an RPC call whose answer goes to `reply`.
@@ -440,7 +463,7 @@ fn rpc_event(isolate: &ScriptIsolate, reply: oneshot::Sender<RpcReply>) -> u32 {
     isolate.state.events.borrow_mut().insert(event)
 }
 
-async fn wake(state: &Rc<ShardState>, scope: &celld_ids::CellScope) -> Result<Option<i64>, ErrorDescription> {
+async fn wake(state: &Rc<ShardState>, scope: &CellScope) -> Result<Option<i64>, ErrorDescription> {
     let (resident, is_new) = state.residents.get_or_start(scope);
     if is_new {
         state.activate(&resident);
