@@ -30,6 +30,9 @@ use crate::stop::Stop;
 /// How long JavaScript may keep a thread without a pause: the platform's default limit of CPU time.
 const TURN_LIMIT: Duration = Duration::from_secs(30);
 
+/// How long a node whose log has failed goes on, so that its errors reach the clients.
+const LAST_WORDS: Duration = Duration::from_millis(250);
+
 /// Why a node stopped, or did not start.
 #[derive(Debug, thiserror::Error)]
 pub enum NodeError {
@@ -222,7 +225,11 @@ async fn run_to_the_end(
     };
     public.close();
     if let Some(cause) = fenced {
-        // Nothing this process says now may be taken for an acknowledgement: the log's failure has answered every gate.
+        // Nothing this process says now may be taken for an acknowledgement: the log's failure has answered every gate, and the
+        // answers, which are errors, still have to reach those who wait.
+        if host.failure().is_some() {
+            tokio::time::sleep(LAST_WORDS).await;
+        }
         return Err(NodeError::SelfFence(cause));
     }
     tracing::info!("stopping: requests finish, then the log");

@@ -5,6 +5,7 @@ use celld_ids::CellScope;
 use celld_ltx::Txid;
 
 use crate::keys::{self, HistoryName, Level};
+use crate::record::patiently;
 
 /// Objects in one answer of the store.
 const PAGE: usize = 1000;
@@ -64,7 +65,7 @@ pub(crate) async fn list_all(bucket: &Bucket, scope: &CellScope) -> Result<Listi
     let (mut objects, mut sums) = (Vec::new(), Vec::new());
     let mut after: Option<String> = None;
     loop {
-        let page = bucket.list(&dir, after.as_deref(), PAGE).await?;
+        let page = patiently(|| bucket.list(&dir, after.as_deref(), PAGE)).await?;
         let more = page.len() == PAGE;
         after = page.last().map(|listed| listed.key.clone());
         for listed in page {

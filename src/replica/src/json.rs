@@ -1,9 +1,11 @@
 //! Small JSON records that change only by conditional writes.
 
 use bytes::Bytes;
-use celld_bucket::{Bucket, BucketError, Version};
+use celld_bucket::{Bucket, BucketError, Object, Version};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+
+use crate::record::patiently;
 
 /// A record together with the version that a change to it must name.
 #[derive(Debug, Clone)]
@@ -38,11 +40,24 @@ pub enum RecordError {
     },
 }
 
+/// Reads a record; waits out what passes.
 pub(crate) async fn read<T: DeserializeOwned>(
     bucket: &Bucket,
     key: &str,
 ) -> Result<Option<Versioned<T>>, RecordError> {
-    let Some(object) = bucket.get(key).await? else { return Ok(None) };
+    parse(key, patiently(|| bucket.get(key)).await?)
+}
+
+/// Reads a record once, for a caller that repeats the whole of what it does.
+pub(crate) async fn read_once<T: DeserializeOwned>(
+    bucket: &Bucket,
+    key: &str,
+) -> Result<Option<Versioned<T>>, RecordError> {
+    parse(key, bucket.get(key).await?)
+}
+
+fn parse<T: DeserializeOwned>(key: &str, found: Option<Object>) -> Result<Option<Versioned<T>>, RecordError> {
+    let Some(object) = found else { return Ok(None) };
     match serde_json::from_slice(&object.bytes) {
         Ok(record) => Ok(Some(Versioned { record, version: object.version })),
         Err(error) => Err(RecordError::Damaged { key: key.to_owned(), problem: error.to_string() }),

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::json::{self, RecordError, Versioned};
 use crate::keys;
+use crate::record::patiently;
 
 /// The record of one node.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -61,7 +62,7 @@ pub async fn read_leases(bucket: &Bucket) -> Result<Vec<Versioned<LeaseRecord>>,
     let mut leases = Vec::new();
     let mut after: Option<String> = None;
     loop {
-        let page = bucket.list("nodes", after.as_deref(), PAGE).await?;
+        let page = patiently(|| bucket.list("nodes", after.as_deref(), PAGE)).await?;
         for listed in page.iter().filter(|listed| listed.key.ends_with(".json")) {
             // Removed between the listing and the read: no lease.
             leases.extend(json::read(bucket, &listed.key).await?);
@@ -94,7 +95,7 @@ pub async fn write_lease(
         WriteOutcome::Refused => None,
         WriteOutcome::Unknown(error) => Some(error),
     };
-    let found = match (json::read::<LeaseRecord>(bucket, &key).await, doubt.clone()) {
+    let found = match (json::read_once::<LeaseRecord>(bucket, &key).await, doubt.clone()) {
         (Ok(found), _) => found,
         (Err(RecordError::Bucket(_)), Some(doubt)) => return Ok(Lease::Unknown(doubt)),
         (Err(error), _) => return Err(error),

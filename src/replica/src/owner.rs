@@ -105,7 +105,7 @@ async fn write(
         }
         // What stands there decides. No two writers ever write the same record: it holds an epoch that this caller alone
         // moves to, and its session.
-        match json::read::<OwnerRecord>(bucket, &key).await {
+        match json::read_once::<OwnerRecord>(bucket, &key).await {
             Ok(Some(found)) if found.record == *record => return Ok(Ok(found)),
             Ok(Some(found)) if seen.is_some_and(|seen| seen.version == found.version) => {}
             Ok(None) if seen.is_none() => {}

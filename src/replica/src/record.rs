@@ -140,7 +140,7 @@ pub(crate) async fn change<T>(
     let key = keys::session(session);
     let mut problem = String::from("it kept changing");
     for attempt in 0..ATTEMPTS {
-        let found = match read(bucket, session).await {
+        let found = match json::read_once(bucket, &key).await {
             Ok(Some(found)) => found,
             Ok(None) => return Ok(None),
             Err(RecordError::Bucket(error)) if error.is_transient() => {

@@ -8,6 +8,7 @@ use futures::{FutureExt, StreamExt, stream};
 
 use crate::history::{HistoryObject, PlanError, list_history, plan};
 use crate::keys;
+use crate::record::patiently;
 
 /// Pages in the largest database that a cell can have: 10 GiB.
 pub const MAX_PAGES: u32 = (10 << 30) / celld_ltx::PAGE_SIZE as u32;
@@ -147,7 +148,7 @@ pub(crate) async fn fetch(
     object: &HistoryObject,
 ) -> Result<File, RestoreError> {
     let key = keys::history(scope, &object.name);
-    let Some(found) = bucket.get(&key).await? else {
+    let Some(found) = patiently(|| bucket.get(&key)).await? else {
         return Err(RestoreError::Missing { key });
     };
     let file = match decode(found.bytes).await? {

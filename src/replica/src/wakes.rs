@@ -34,7 +34,7 @@ pub struct Wake {
 
 /// The entries that are due at `until_ms`, the earliest first; at most `limit`.
 pub async fn due_wakes(bucket: &Bucket, until_ms: i64, limit: usize) -> Result<Vec<Wake>, BucketError> {
-    let listed = bucket.list(keys::WAKES, None, limit).await?;
+    let listed = patiently(|| bucket.list(keys::WAKES, None, limit)).await?;
     let wakes = listed.into_iter().filter_map(|object| {
         let (due_ms, scope, epoch) = keys::parse_wake(&object.key)?;
         Some(Wake { due_ms, scope, epoch })

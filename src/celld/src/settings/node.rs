@@ -87,7 +87,15 @@ impl Settings {
     /// How the log is written and the cells' histories are kept.
     fn log(&self) -> LogOptions {
         let default = LogOptions::default();
+        let seconds = self.integer("CELLD_LTX_DURABILITY_TIMEOUT_SECS");
+        let durability_timeout = seconds.map_or(default.durability_timeout, Duration::from_secs);
+        let deadline = self.integer("CELLD_OPERATION_DEADLINE_MS").map(Duration::from_millis);
         LogOptions {
+            durability_timeout,
+            // One call is given up well before the proof is.
+            attempt_timeout: deadline
+                .unwrap_or(default.attempt_timeout)
+                .min(default.attempt_timeout.max(durability_timeout / 3)),
             compaction: self.boolean("CELLD_LTX_COMPACTION").unwrap_or(default.compaction),
             compact_txids: self.integer("CELLD_LTX_COMPACTION_MIN_TXIDS").unwrap_or(default.compact_txids),
             // At most 64 MiB.
@@ -226,6 +234,7 @@ mod tests {
             node.limits.operation_deadline.as_millis() as u64,
             documented("CELLD_OPERATION_DEADLINE_MS")
         );
+        assert_eq!(node.log.durability_timeout.as_secs(), documented("CELLD_LTX_DURABILITY_TIMEOUT_SECS"));
         assert_eq!(node.log.compact_txids, documented("CELLD_LTX_COMPACTION_MIN_TXIDS"));
         assert_eq!(node.log.compact_bytes >> 20, documented("CELLD_LTX_COMPACTION_MIN_MB"));
         assert_eq!(node.log.compactions as u64, documented("CELLD_LTX_COMPACTIONS"));

@@ -459,12 +459,13 @@ pub(crate) static SETTINGS: &[Setting] = &[
         Group::Durability,
         "0 answers before a write is durable, and accepts that a crash loses acknowledged writes.",
     ),
-    planned(
+    works(
         &["CELLD_LTX_DURABILITY_TIMEOUT_SECS"],
+        None,
         integer(1, DAY_S, "seconds"),
         "10",
         Group::Durability,
-        "The budget of one durability proof.",
+        "The budget of one durability proof, from the moment its upload starts. A write waits behind others for six budgets at most.",
     ),
     tuning(
         &["CELLD_LOG_CAPTURE_WORKERS"],

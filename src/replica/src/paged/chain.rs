@@ -12,6 +12,7 @@ use super::PagedError;
 use super::map::{MAX_OBJECT_BYTES, MAX_OBJECTS, PageMap};
 use crate::history::{HistoryObject, plan};
 use crate::keys::{self, HistoryName};
+use crate::record::patiently;
 use crate::restore::RestoreError;
 use crate::sums::{self, MIN_OBJECT_BYTES, PageSums, sums_key};
 
@@ -58,7 +59,7 @@ impl Chain {
         let dir = keys::history_dir(scope);
         let mut after: Option<String> = None;
         loop {
-            let listed = bucket.list(&dir, after.as_deref(), LISTED).await?;
+            let listed = patiently(|| bucket.list(&dir, after.as_deref(), LISTED)).await?;
             let more = listed.len() == LISTED;
             after = listed.last().map(|last| last.key.clone());
             for listed in listed {
@@ -165,15 +166,15 @@ impl Link {
         let head_len = HEAD.min(size);
         let tail_len = longest_tail(count).min(size);
         let head = async {
-            let bytes = bucket.get_range(&key, 0..head_len).await?;
+            let bytes = patiently(|| bucket.get_range(&key, 0..head_len)).await?;
             bytes.ok_or_else(|| missing(&key))
         };
         let tail = async {
-            let bytes = bucket.get_range(&key, size - tail_len..size).await?;
+            let bytes = patiently(|| bucket.get_range(&key, size - tail_len..size)).await?;
             bytes.ok_or_else(|| missing(&key))
         };
         let sums = async {
-            let found = bucket.get(&beside).await?;
+            let found = patiently(|| bucket.get(&beside)).await?;
             found.map(|found| found.bytes).ok_or_else(|| missing(&beside))
         };
         let (head, tail, sums) = futures::try_join!(head, tail, sums)?;
@@ -235,7 +236,7 @@ pub(crate) async fn fetch_whole(
     key: &str,
     name: &HistoryName,
 ) -> Result<(Bytes, File), PagedError> {
-    let Some(found) = bucket.get(key).await? else { return Err(missing(key)) };
+    let Some(found) = patiently(|| bucket.get(key)).await? else { return Err(missing(key)) };
     let bytes = found.bytes;
     let decoded = if bytes.len() < OFFLOAD_BYTES {
         celld_ltx::decode(&bytes)

@@ -14,6 +14,7 @@ use futures::{FutureExt, Stream, StreamExt, TryStreamExt, stream};
 use super::chain::{Chain, Link, fetch_whole, missing, page, verify_frame};
 use super::{LISTINGS, PagedError};
 use crate::keys;
+use crate::record::patiently;
 use crate::restore::{MAX_PAGES, RestoreError, Restored};
 
 /// Small objects fetched ahead.
@@ -157,7 +158,8 @@ impl Chain {
                 async move {
                     let start = part.first().map_or(0, |((_, frame), _)| frame.start);
                     let end = part.last().map_or(start, |((_, frame), _)| frame.end);
-                    let bytes = bucket.get_range(key, start..end).await?.ok_or_else(|| missing(key))?;
+                    let bytes =
+                        patiently(|| bucket.get_range(key, start..end)).await?.ok_or_else(|| missing(key))?;
                     Ok::<_, PagedError>((part, start, bytes))
                 }
                 .boxed()
