@@ -15,7 +15,9 @@ const KINDS = { ".js": "esModule", ".txt": "text", ".bin": "data", ".wasm": "was
 const NO_MODULES = ["client.mjs"];
 
 export function areaNames() {
-  return readdirSync(areasDirectory).filter((name) => existsSync(join(areasDirectory, name, "worker.js"))).sort();
+  return readdirSync(areasDirectory)
+    .filter((name) => existsSync(join(areasDirectory, name, "worker.js")))
+    .sort();
 }
 
 /**

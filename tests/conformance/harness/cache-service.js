@@ -9,7 +9,8 @@ export default {
     if (request.method === "PUT") return put(key, request);
     if (request.method === "PURGE") return new Response(null, { status: store.delete(key) ? 200 : 404 });
     const found = store.get(key);
-    if (!found || (found.until !== undefined && found.until <= Date.now())) return new Response(null, { status: 504, headers: { "cf-cache-status": "MISS" } });
+    if (!found || (found.until !== undefined && found.until <= Date.now()))
+      return new Response(null, { status: 504, headers: { "cf-cache-status": "MISS" } });
     const headers = new Headers(found.headers);
     headers.set("cf-cache-status", "HIT");
     const etag = found.headers.find(([name]) => name.toLowerCase() === "etag")?.[1];
@@ -31,12 +32,23 @@ async function put(key, request) {
   const text = new TextDecoder("latin1").decode(bytes);
   const end = text.indexOf("\r\n\r\n");
   const [line, ...lines] = text.slice(0, end).split("\r\n");
-  const headers = lines.map((each) => [each.slice(0, each.indexOf(":")), each.slice(each.indexOf(":") + 1).trim()]).filter(([name]) => name.toLowerCase() !== "transfer-encoding");
-  const control = headers.filter(([name]) => name.toLowerCase() === "cache-control").map(([, value]) => value.toLowerCase()).join(",");
+  const headers = lines
+    .map((each) => [each.slice(0, each.indexOf(":")), each.slice(each.indexOf(":") + 1).trim()])
+    .filter(([name]) => name.toLowerCase() !== "transfer-encoding");
+  const control = headers
+    .filter(([name]) => name.toLowerCase() === "cache-control")
+    .map(([, value]) => value.toLowerCase())
+    .join(",");
   const age = /(?:s-maxage|max-age)=(\d+)/.exec(control)?.[1];
-  const isRefused = /no-store|private|no-cache/.test(control) || age === "0" || headers.some(([name]) => name.toLowerCase() === "set-cookie");
+  const isRefused =
+    /no-store|private|no-cache/.test(control) || age === "0" || headers.some(([name]) => name.toLowerCase() === "set-cookie");
   if (isRefused) return new Response(null, { status: 204 });
-  store.set(key, { status: Number(line.split(" ")[1]), headers, body: body(bytes.subarray(end + 4), text.slice(0, end)), until: age && Date.now() + Number(age) * 1000 });
+  store.set(key, {
+    status: Number(line.split(" ")[1]),
+    headers,
+    body: body(bytes.subarray(end + 4), text.slice(0, end)),
+    until: age && Date.now() + Number(age) * 1000,
+  });
   return new Response(null, { status: 204 });
 }
 
@@ -44,7 +56,7 @@ async function put(key, request) {
 function body(bytes, head) {
   if (!/transfer-encoding: chunked/i.test(head)) return bytes;
   const parts = [];
-  for (let at = 0; ; ) {
+  for (let at = 0; ;) {
     const end = bytes.indexOf(13, at);
     const length = parseInt(new TextDecoder().decode(bytes.subarray(at, end)), 16);
     if (Number.isNaN(length)) return bytes;

@@ -29,7 +29,11 @@ export async function startCelld(area, directory) {
 
 function config(area) {
   const objects = Object.entries(area.objects).map(([name, class_name]) => ({ name, class_name }));
-  const services = Object.entries(area.services).map(([binding, entrypoint]) => ({ binding, service: "conformance", ...(entrypoint !== "default" && { entrypoint }) }));
+  const services = Object.entries(area.services).map(([binding, entrypoint]) => ({
+    binding,
+    service: "conformance",
+    ...(entrypoint !== "default" && { entrypoint }),
+  }));
   return {
     name: "conformance",
     main: "worker.js",

@@ -31,8 +31,24 @@ async function verdicts(t, workerd, celld, differences = {}) {
 }
 
 test("the same is the same, and only that", async (t) => {
-  const workerd = { a: [1, 1], b: [1, 1], c: [undefined, undefined], d: [[1, 2], [1, 2]] };
-  const celld = { a: [1, 1], b: ["1", 1], c: [null, undefined], d: [[2, 1], [1, 2]] };
+  const workerd = {
+    a: [1, 1],
+    b: [1, 1],
+    c: [undefined, undefined],
+    d: [
+      [1, 2],
+      [1, 2],
+    ],
+  };
+  const celld = {
+    a: [1, 1],
+    b: ["1", 1],
+    c: [null, undefined],
+    d: [
+      [2, 1],
+      [1, 2],
+    ],
+  };
   assert.deepEqual(await verdicts(t, workerd, celld), { a: "same", b: "different", c: "different", d: "different" });
 });
 
@@ -41,7 +57,10 @@ test("two equal answers that nobody expected are wrong", async (t) => {
 });
 
 test("a listed difference is known, and has vanished when both are the same", async (t) => {
-  assert.deepEqual(await verdicts(t, { a: [1, 1], b: [1, 1] }, { a: [2, 1], b: [1, 1] }, { a: "why", b: "why" }), { a: "known", b: "vanished" });
+  assert.deepEqual(await verdicts(t, { a: [1, 1], b: [1, 1] }, { a: [2, 1], b: [1, 1] }, { a: "why", b: "why" }), {
+    a: "known",
+    b: "vanished",
+  });
 });
 
 test("a listed difference does not excuse workerd", async (t) => {
@@ -54,7 +73,32 @@ test("no answer and no start are differences", async (t) => {
 });
 
 test("observations keep what JSON would lose", () => {
-  const values = [undefined, null, NaN, -0, 0, 1n, "1", 1, [], {}, new Map(), new Set(), new Date(0), /a/, new Uint8Array(1), new ArrayBuffer(1), () => {}, Symbol("a"), new Error("a"), new TypeError("a"), new DOMException("a", "AbortError"), threw("TypeError", "a"), [undefined], { a: undefined }];
+  const values = [
+    undefined,
+    null,
+    NaN,
+    -0,
+    0,
+    1n,
+    "1",
+    1,
+    [],
+    {},
+    new Map(),
+    new Set(),
+    new Date(0),
+    /a/,
+    new Uint8Array(1),
+    new ArrayBuffer(1),
+    () => {},
+    Symbol("a"),
+    new Error("a"),
+    new TypeError("a"),
+    new DOMException("a", "AbortError"),
+    threw("TypeError", "a"),
+    [undefined],
+    { a: undefined },
+  ];
   const texts = values.map((value) => JSON.stringify(canon(value)));
   assert.equal(new Set(texts).size, values.length);
 });
@@ -78,5 +122,8 @@ test("the lists agree with each other and with the page", () => {
   assert.match(faults(other, page).join("\n"), /other is no reason/);
   assert.match(faults({ ...list, differences: { nowhere: { a: "why" } } }, page).join("\n"), /no area nowhere/);
   assert.match(faults({ ...list, differences: {} }, page).join("\n"), /no case has the reason why/);
-  assert.match(faults({ reasons: { why: { text: "Because.", untested: true } }, differences: { area: { a: "why" } } }, page).join("\n"), /has cases/);
+  assert.match(
+    faults({ reasons: { why: { text: "Because.", untested: true } }, differences: { area: { a: "why" } } }, page).join("\n"),
+    /has cases/,
+  );
 });

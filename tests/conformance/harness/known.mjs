@@ -24,12 +24,18 @@ export class Known {
   faults(areas) {
     const used = new Set(Object.values(this.differences).flatMap((cases) => Object.values(cases)));
     return [
-      ...Object.keys(this.differences).filter((area) => !areas.includes(area)).map((area) => `known.json: there is no area ${area}`),
+      ...Object.keys(this.differences)
+        .filter((area) => !areas.includes(area))
+        .map((area) => `known.json: there is no area ${area}`),
       ...[...used].filter((id) => !this.reasons[id]).map((id) => `known.json: ${id} is no reason`),
       ...Object.entries(this.reasons)
         .filter(([id, { untested }]) => Boolean(untested) === used.has(id))
-        .map(([id, { untested }]) => (untested ? `known.json: ${id} has cases, so it is not untested` : `known.json: no case has the reason ${id}`)),
-      ...(this.section() === this.#written() ? [] : ["docs/compatibility.md: the known differences are not those of known.json (run --write-docs)"]),
+        .map(([id, { untested }]) =>
+          untested ? `known.json: ${id} has cases, so it is not untested` : `known.json: no case has the reason ${id}`,
+        ),
+      ...(this.section() === this.#written()
+        ? []
+        : ["docs/compatibility.md: the known differences are not those of known.json (run --write-docs)"]),
     ];
   }
 
@@ -58,7 +64,9 @@ export class Known {
 
   /** The reasons as the page has them. */
   section() {
-    return `${BEGIN}\n${Object.values(this.reasons).map(({ text }) => wrap(text)).join("")}\n${END}`;
+    return `${BEGIN}\n${Object.values(this.reasons)
+      .map(({ text }) => wrap(text))
+      .join("")}\n${END}`;
   }
 
   #written() {

@@ -72,7 +72,9 @@ async function main() {
   if (!options.workerd && !options.record) executable();
   const temporary = mkdtempSync(join(tmpdir(), "celld-conformance-"));
   try {
-    const results = await inTurns(names, (name) => runArea(name, temporary).catch((failure) => [{ name: "the area runs", verdict: "wrong", workerd: failure.message }]));
+    const results = await inTurns(names, (name) =>
+      runArea(name, temporary).catch((failure) => [{ name: "the area runs", verdict: "wrong", workerd: failure.message }]),
+    );
     return report(new Map(names.map((name, i) => [name, results[i]])));
   } finally {
     // A killed node's child may need a moment to be gone.
@@ -118,7 +120,8 @@ function report(results) {
     return bad.length ? 1 : 0;
   }
   if (options.prune) for (const each of every.filter((each) => each.verdict === "vanished")) known.set(each.area, each.name, undefined);
-  if (options.accept) for (const each of every.filter((each) => each.verdict === "different")) known.set(each.area, each.name, options.accept);
+  if (options.accept)
+    for (const each of every.filter((each) => each.verdict === "different")) known.set(each.area, each.name, options.accept);
   if (options.prune || options.accept) known.save();
   // What has just been settled is no longer a failure.
   const settled = [options.prune && "vanished", options.accept && "different"];
@@ -157,8 +160,15 @@ function table(results) {
   const row = (name, cells) => console.log(name.padEnd(24) + cells.map((cell) => String(cell).padStart(10)).join(""));
   console.log();
   row("area", columns);
-  for (const [name, cases] of results) row(name, columns.map((column) => count(cases, column)));
-  row("all", columns.map((column) => count([...results.values()].flat(), column)));
+  for (const [name, cases] of results)
+    row(
+      name,
+      columns.map((column) => count(cases, column)),
+    );
+  row(
+    "all",
+    columns.map((column) => count([...results.values()].flat(), column)),
+  );
 }
 
 /** `work(item)` for every item, some of them at a time; the results in the order of the items. */

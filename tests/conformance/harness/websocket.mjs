@@ -11,8 +11,12 @@ const LIMIT_MS = 3000;
 export function openWebSocket(port, path, headers = {}) {
   return new Promise((resolve, reject) => {
     const socket = net.connect(port, "127.0.0.1");
-    const extra = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`).join("");
-    socket.write(`GET ${path} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n${extra}\r\n`);
+    const extra = Object.entries(headers)
+      .map(([name, value]) => `${name}: ${value}\r\n`)
+      .join("");
+    socket.write(
+      `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n${extra}\r\n`,
+    );
     let head = Buffer.alloc(0);
     const timer = setTimeout(() => reject(new Error("timeout")), LIMIT_MS);
     socket.on("error", reject);
@@ -60,7 +64,12 @@ class WebSocketClient {
   send(name, payload, { final = true } = {}) {
     const data = Buffer.isBuffer(payload) ? payload : Buffer.from(payload ?? "");
     const mask = randomBytes(4);
-    const length = data.length < 126 ? Buffer.from([0x80 | data.length]) : data.length < 65536 ? Buffer.from([0xfe, data.length >> 8, data.length & 255]) : Buffer.concat([Buffer.from([0xff]), big(data.length)]);
+    const length =
+      data.length < 126
+        ? Buffer.from([0x80 | data.length])
+        : data.length < 65536
+          ? Buffer.from([0xfe, data.length >> 8, data.length & 255])
+          : Buffer.concat([Buffer.from([0xff]), big(data.length)]);
     const masked = Buffer.from(data.map((byte, i) => byte ^ mask[i & 3]));
     this.socket.write(Buffer.concat([Buffer.from([(final ? 0x80 : 0) | CODES[name]]), length, mask, masked]));
   }

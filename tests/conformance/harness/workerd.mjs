@@ -37,9 +37,14 @@ function config(area) {
   const namespaces = classes.map((name) => `(className = ${text(name)}, uniqueKey = ${text(name)}, enableSql = true)`);
   const bindings = [
     ...Object.entries(area.objects).map(([name, target]) => `(name = ${text(name)}, durableObjectNamespace = ${text(target)})`),
-    ...Object.entries(area.services).map(([name, entrypoint]) => `(name = ${text(name)}, service = (name = "main"${entrypoint === "default" ? "" : `, entrypoint = ${text(entrypoint)}`}))`),
+    ...Object.entries(area.services).map(
+      ([name, entrypoint]) =>
+        `(name = ${text(name)}, service = (name = "main"${entrypoint === "default" ? "" : `, entrypoint = ${text(entrypoint)}`}))`,
+    ),
     ...Object.entries(area.vars).map(([name, value]) =>
-      typeof value === "string" ? `(name = ${text(name)}, text = ${text(value)})` : `(name = ${text(name)}, json = ${text(JSON.stringify(value))})`,
+      typeof value === "string"
+        ? `(name = ${text(name)}, text = ${text(value)})`
+        : `(name = ${text(name)}, json = ${text(JSON.stringify(value))})`,
     ),
   ];
   return `using Workerd = import "/workerd/workerd.capnp";

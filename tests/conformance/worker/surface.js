@@ -4,7 +4,11 @@ const kindOf = (value) => (value === null ? "null" : typeof value);
 const text = (key) => (typeof key === "symbol" ? `@@${key.description.replace("Symbol.", "")}` : key);
 
 /** Well-known symbols are part of an API; a runtime's own symbols are not reachable by name. */
-const wellKnown = new Set(Reflect.ownKeys(Symbol).map((key) => Symbol[key]).filter((value) => typeof value === "symbol"));
+const wellKnown = new Set(
+  Reflect.ownKeys(Symbol)
+    .map((key) => Symbol[key])
+    .filter((value) => typeof value === "symbol"),
+);
 
 function keysOf(object) {
   return Reflect.ownKeys(object).filter((key) => typeof key === "string" || wellKnown.has(key));
@@ -50,7 +54,9 @@ function identity(Class) {
 export function globals(test, recorded) {
   const prefix = "global: ";
   const mine = members(globalThis).filter((name) => !name.startsWith("@@") && name !== "constructor");
-  const known = Object.keys(recorded).filter((name) => name.startsWith(prefix)).map((name) => name.slice(prefix.length));
+  const known = Object.keys(recorded)
+    .filter((name) => name.startsWith(prefix))
+    .map((name) => name.slice(prefix.length));
   const classes = known.filter((name) => `class: ${name}` in recorded);
   const of = (name, look) => (globalThis[name] === undefined ? "absent" : look(globalThis[name]));
   const each = (list, look) => list.map((name) => `${name}: ${of(name, look)}`);
@@ -60,7 +66,8 @@ export function globals(test, recorded) {
   test("flags of the globals", () => known.map((name) => `${name}: ${property(holder(globalThis, name), name)}`));
   test("lengths of the classes", () => each(classes, (Class) => Class.length));
   test("parents of the classes", () => each(classes, (Class) => Object.getPrototypeOf(Class).name));
-  test("flags of the classes' prototypes and tags", () => each(classes, (Class) => `${property(Class, "prototype")}, ${property(Class.prototype, Symbol.toStringTag)}`));
+  test("flags of the classes' prototypes and tags", () =>
+    each(classes, (Class) => `${property(Class, "prototype")}, ${property(Class.prototype, Symbol.toStringTag)}`));
   for (const name of new Set([...known, ...mine])) {
     const value = globalThis[name];
     test(`${prefix}${name}`, () => kindOf(globalThis[name]));
@@ -69,7 +76,12 @@ export function globals(test, recorded) {
       // Its prototype is that of the global object.
       if (name === "ServiceWorkerGlobalScope") continue;
       test(`static names: ${name}`, () => of(name, names));
-      test(`static properties: ${name}`, () => of(name, (Class) => names(Class).filter((each) => !USUAL.includes(each)).map((each) => `${each}: ${property(Class, each)}`)));
+      test(`static properties: ${name}`, () =>
+        of(name, (Class) =>
+          names(Class)
+            .filter((each) => !USUAL.includes(each))
+            .map((each) => `${each}: ${property(Class, each)}`),
+        ));
       test(`prototype names: ${name}`, () => of(name, (Class) => members(Class.prototype)));
       test(`prototype properties: ${name}`, () => of(name, (Class) => properties(Class.prototype)));
     } else if ((kindOf(value) === "object" && !["globalThis", "self"].includes(name)) || `members: ${name}` in recorded) {
@@ -87,6 +99,7 @@ function holder(object, key) {
 /** The names that an object has from itself and from its prototypes, `Object.prototype` apart. */
 export function members(object) {
   const all = new Set();
-  for (let at = object; at && (at === object || at !== Object.prototype); at = Object.getPrototypeOf(at)) for (const name of names(at)) all.add(name);
+  for (let at = object; at && (at === object || at !== Object.prototype); at = Object.getPrototypeOf(at))
+    for (const name of names(at)) all.add(name);
   return [...all].sort();
 }

@@ -23,11 +23,11 @@ const printed = () => ({
   "an instance": [new Foo()],
   "a Map and a Set": [new Map([["a", 1]]), new Set([1])],
   "a Date": [new Date(0)],
-  "bytes": [new Uint8Array([1, 2])],
+  bytes: [new Uint8Array([1, 2])],
   "an ArrayBuffer": [new ArrayBuffer(2)],
   "a promise": [Promise.resolve(1)],
   "a circular object": [circular],
-  "Headers": [new Headers({ a: "1" })],
+  Headers: [new Headers({ a: "1" })],
   "a URL": [new URL("http://a/b")],
   "a Response": [new Response("x")],
   "an empty object and array": [{}, []],
@@ -40,16 +40,71 @@ const printed = () => ({
   "a long text": ["x".repeat(300)],
   "a long array": [Array.from({ length: 150 }, (_, i) => i)],
 });
-for (const method of ["log", "info", "warn", "error", "debug", "trace", "dir", "dirxml", "table", "group", "groupCollapsed", "groupEnd", "count", "countReset", "time", "timeLog", "timeEnd", "assert", "clear", "profile", "profileEnd", "timeStamp", "context", "createTask"]) {
+for (const method of [
+  "log",
+  "info",
+  "warn",
+  "error",
+  "debug",
+  "trace",
+  "dir",
+  "dirxml",
+  "table",
+  "group",
+  "groupCollapsed",
+  "groupEnd",
+  "count",
+  "countReset",
+  "time",
+  "timeLog",
+  "timeEnd",
+  "assert",
+  "clear",
+  "profile",
+  "profileEnd",
+  "timeStamp",
+  "context",
+  "createTask",
+]) {
   test(`console.${method}`, () => typeof console[method], method === "createTask" ? "undefined" : "function");
 }
-test("what the methods give", () => [console.log("x"), console.error("x"), console.assert(true), console.group(), console.groupEnd(), console.time("t"), console.timeEnd("t"), console.count("c"), console.table([1]), console.dir({}), console.trace()].every((each) => each === undefined), true);
-test("detached", () => {
-  const { log } = console;
-  return log("x");
-}, undefined);
+test(
+  "what the methods give",
+  () =>
+    [
+      console.log("x"),
+      console.error("x"),
+      console.assert(true),
+      console.group(),
+      console.groupEnd(),
+      console.time("t"),
+      console.timeEnd("t"),
+      console.count("c"),
+      console.table([1]),
+      console.dir({}),
+      console.trace(),
+    ].every((each) => each === undefined),
+  true,
+);
+test(
+  "detached",
+  () => {
+    const { log } = console;
+    return log("x");
+  },
+  undefined,
+);
 test("the tag", () => Object.prototype.toString.call(console), "[object console]");
-test("a getter that throws", () => console.log({ get a() { throw new Error("ignore me"); } }), undefined);
+test(
+  "a getter that throws",
+  () =>
+    console.log({
+      get a() {
+        throw new Error("ignore me");
+      },
+    }),
+  undefined,
+);
 
 route("/print", (request) => {
   const { searchParams } = new URL(request.url);

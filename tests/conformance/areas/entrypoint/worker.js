@@ -17,11 +17,15 @@ let self;
 
 test("fetch has one argument", () => extra, 2);
 test("this.env and this.ctx", () => [typeof self.env.TEXT, typeof self.ctx.waitUntil], ["string", "function"]);
-test("an instance for each request", () => {
-  const seen = self.seen;
-  self.seen = true;
-  return seen;
-}, undefined);
+test(
+  "an instance for each request",
+  () => {
+    const seen = self.seen;
+    self.seen = true;
+    return seen;
+  },
+  undefined,
+);
 test("another request has another instance", () => self.seen, undefined);
 test("ctx.props", () => self.ctx.props, {});
 test("instanceof", () => self instanceof WorkerEntrypoint, true);

@@ -8,15 +8,40 @@ test("the url has the host of the Host header", ({ request }) => new URL(request
 
 route("/echo", async (request) => {
   const body = await request.text();
-  return Response.json({ method: request.method, path: new URL(request.url).pathname + new URL(request.url).search, headers: [...request.headers].filter(([name]) => name.startsWith("x-") || name === "content-type" || name === "content-length" || name === "cookie"), body });
+  return Response.json({
+    method: request.method,
+    path: new URL(request.url).pathname + new URL(request.url).search,
+    headers: [...request.headers].filter(
+      ([name]) => name.startsWith("x-") || name === "content-type" || name === "content-length" || name === "cookie",
+    ),
+    body,
+  });
 });
 route("/url", (request) => new Response(request.url));
-route("/status", (request) => new Response(null, { status: Number(new URL(request.url).searchParams.get("is")), statusText: new URL(request.url).searchParams.get("text") ?? undefined }));
+route(
+  "/status",
+  (request) =>
+    new Response(null, {
+      status: Number(new URL(request.url).searchParams.get("is")),
+      statusText: new URL(request.url).searchParams.get("text") ?? undefined,
+    }),
+);
 route("/hello", () => new Response("hello"));
 route("/empty", () => new Response());
 route("/json", () => Response.json({ a: 1 }));
 route("/redirect", () => Response.redirect("http://example.com/"));
-route("/cookies", () => new Response(null, { headers: [["set-cookie", "a=1"], ["set-cookie", "b=2"], ["x-a", "1"], ["x-a", "2"]] }));
+route(
+  "/cookies",
+  () =>
+    new Response(null, {
+      headers: [
+        ["set-cookie", "a=1"],
+        ["set-cookie", "b=2"],
+        ["x-a", "1"],
+        ["x-a", "2"],
+      ],
+    }),
+);
 route("/case", () => new Response(null, { headers: { "X-Mixed-Case": "Value" } }));
 route("/latin1", () => new Response(null, { headers: { "x-a": "é" } }));
 route("/stream", () => {
@@ -54,10 +79,33 @@ route("/fixed", () => {
   return new Response(readable);
 });
 route("/gzip", () => new Response("hello hello hello", { headers: { "content-encoding": "gzip" } }));
-route("/encoded", () => new Response(new Blob(["hello"]).stream().pipeThrough(new CompressionStream("gzip")), { encodeBody: "manual", headers: { "content-encoding": "gzip" } }));
-route("/date", () => new Response(null, { headers: { date: "x", server: "mine", connection: "x", "transfer-encoding": "x", "keep-alive": "x" } }));
+route(
+  "/encoded",
+  () =>
+    new Response(new Blob(["hello"]).stream().pipeThrough(new CompressionStream("gzip")), {
+      encodeBody: "manual",
+      headers: { "content-encoding": "gzip" },
+    }),
+);
+route(
+  "/date",
+  () => new Response(null, { headers: { date: "x", server: "mine", connection: "x", "transfer-encoding": "x", "keep-alive": "x" } }),
+);
 route("/expose", (request) => Response.json([...request.headers]));
-route("/broken", () => new Response(new ReadableStream({ start(controller) { controller.enqueue(new Uint8Array([65])); }, pull(controller) { controller.error(new Error("boom")); } })));
+route(
+  "/broken",
+  () =>
+    new Response(
+      new ReadableStream({
+        start(controller) {
+          controller.enqueue(new Uint8Array([65]));
+        },
+        pull(controller) {
+          controller.error(new Error("boom"));
+        },
+      }),
+    ),
+);
 let ended = [];
 route("/late", (request, env, ctx) => {
   ctx.waitUntil(scheduler.wait(300).then(() => ended.push("late")));
@@ -65,7 +113,21 @@ route("/late", (request, env, ctx) => {
 });
 route("/ended", () => Response.json(ended));
 let cancelled = "not cancelled";
-route("/endless", () => new Response(new ReadableStream({ async pull(controller) { await scheduler.wait(1); controller.enqueue(new Uint8Array(1000)); }, cancel(reason) { cancelled = `cancelled`; } })));
+route(
+  "/endless",
+  () =>
+    new Response(
+      new ReadableStream({
+        async pull(controller) {
+          await scheduler.wait(1);
+          controller.enqueue(new Uint8Array(1000));
+        },
+        cancel(reason) {
+          cancelled = `cancelled`;
+        },
+      }),
+    ),
+);
 route("/cancelled", () => new Response(cancelled));
 route("/large-header", () => new Response(null, { headers: { "x-large": "x".repeat(100_000) } }));
 route("/many-headers", () => new Response(null, { headers: Array.from({ length: 300 }, (_, i) => [`x-${i}`, "1"]) }));

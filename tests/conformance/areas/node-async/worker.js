@@ -8,38 +8,80 @@ import recorded from "./recorded.js";
 const { test, handler } = suite(recorded);
 export default handler;
 
-
 const storage = new AsyncLocalStorage();
 const cases = {
-  "run": () => storage.run(5, () => storage.getStore()),
+  run: () => storage.run(5, () => storage.getStore()),
   "run: arguments": () => storage.run(5, (...all) => all, 1, 2),
-  "outside": () => storage.getStore(),
-  "nested": () => storage.run(1, () => [storage.getStore(), storage.run(2, () => storage.getStore()), storage.getStore()]),
+  outside: () => storage.getStore(),
+  nested: () => storage.run(1, () => [storage.getStore(), storage.run(2, () => storage.getStore()), storage.getStore()]),
   "after an exception": () => {
     try {
-      storage.run(1, () => { throw new Error("x"); });
+      storage.run(1, () => {
+        throw new Error("x");
+      });
     } catch {}
     return storage.getStore();
   },
-  "await": () => storage.run("a", async () => {
-    await null;
-    return storage.getStore();
-  }),
-  "setTimeout": () => storage.run("t", () => new Promise((resolve) => setTimeout(() => resolve(storage.getStore()), 1))),
-  "setInterval": () => storage.run("i", () => new Promise((resolve) => { const id = setInterval(() => { clearInterval(id); resolve(storage.getStore()); }, 1); })),
-  "setImmediate": () => storage.run("s", () => new Promise((resolve) => setImmediate(() => resolve(storage.getStore())))),
-  "nextTick": () => storage.run("n", () => new Promise((resolve) => process.nextTick(() => resolve(storage.getStore())))),
-  "queueMicrotask": () => storage.run("q", () => new Promise((resolve) => queueMicrotask(() => resolve(storage.getStore())))),
-  "scheduler.wait": () => storage.run("w", async () => { await scheduler.wait(1); return storage.getStore(); }),
+  await: () =>
+    storage.run("a", async () => {
+      await null;
+      return storage.getStore();
+    }),
+  setTimeout: () => storage.run("t", () => new Promise((resolve) => setTimeout(() => resolve(storage.getStore()), 1))),
+  setInterval: () =>
+    storage.run(
+      "i",
+      () =>
+        new Promise((resolve) => {
+          const id = setInterval(() => {
+            clearInterval(id);
+            resolve(storage.getStore());
+          }, 1);
+        }),
+    ),
+  setImmediate: () => storage.run("s", () => new Promise((resolve) => setImmediate(() => resolve(storage.getStore())))),
+  nextTick: () => storage.run("n", () => new Promise((resolve) => process.nextTick(() => resolve(storage.getStore())))),
+  queueMicrotask: () => storage.run("q", () => new Promise((resolve) => queueMicrotask(() => resolve(storage.getStore())))),
+  "scheduler.wait": () =>
+    storage.run("w", async () => {
+      await scheduler.wait(1);
+      return storage.getStore();
+    }),
   "promise.then": () => storage.run("p", () => Promise.resolve().then(() => storage.getStore())),
-  "a thenable": () => storage.run("th", async () => await { then(resolve) { resolve(storage.getStore()); } }),
-  "parallel": () => Promise.all([1, 2, 3].map((n) => storage.run(n, async () => { await scheduler.wait(3 - n); return storage.getStore(); }))),
-  "ReadableStream pull": () => storage.run("r", async () => {
-    let seen;
-    const stream = new ReadableStream({ pull(controller) { seen = storage.getStore(); controller.close(); } }, { highWaterMark: 0 });
-    await stream.getReader().read();
-    return seen;
-  }),
+  "a thenable": () =>
+    storage.run(
+      "th",
+      async () =>
+        await {
+          then(resolve) {
+            resolve(storage.getStore());
+          },
+        },
+    ),
+  parallel: () =>
+    Promise.all(
+      [1, 2, 3].map((n) =>
+        storage.run(n, async () => {
+          await scheduler.wait(3 - n);
+          return storage.getStore();
+        }),
+      ),
+    ),
+  "ReadableStream pull": () =>
+    storage.run("r", async () => {
+      let seen;
+      const stream = new ReadableStream(
+        {
+          pull(controller) {
+            seen = storage.getStore();
+            controller.close();
+          },
+        },
+        { highWaterMark: 0 },
+      );
+      await stream.getReader().read();
+      return seen;
+    }),
   "an event listener": () => {
     const target = new EventTarget();
     let seen;
@@ -61,27 +103,38 @@ const cases = {
     storage.run("out", () => controller.abort());
     return seen;
   },
-  "unhandledrejection": async () => {
+  unhandledrejection: async () => {
     let seen = "none";
-    const listener = (event) => { seen = storage.getStore(); event.preventDefault(); };
+    const listener = (event) => {
+      seen = storage.getStore();
+      event.preventDefault();
+    };
     addEventListener("unhandledrejection", listener);
-    storage.run("rejection", () => { Promise.reject(new Error("x")); });
+    storage.run("rejection", () => {
+      Promise.reject(new Error("x"));
+    });
     await scheduler.wait(5);
     removeEventListener("unhandledrejection", listener);
     return seen;
   },
-  "waitUntil": async () => storage.run("wu", async () => {
-    const { waitUntil } = await import("cloudflare:workers");
-    let seen;
-    waitUntil((async () => { await scheduler.wait(1); seen = storage.getStore(); })());
-    await scheduler.wait(10);
-    return seen;
-  }),
-  "enterWith": () => storage.enterWith(1),
-  "disable": () => storage.disable(),
-  "exit": () => storage.run(1, () => [storage.exit(() => storage.getStore()), storage.getStore()]),
-  "bind": () => storage.run(1, () => AsyncLocalStorage.bind(() => storage.getStore()))(),
-  "snapshot": () => {
+  waitUntil: async () =>
+    storage.run("wu", async () => {
+      const { waitUntil } = await import("cloudflare:workers");
+      let seen;
+      waitUntil(
+        (async () => {
+          await scheduler.wait(1);
+          seen = storage.getStore();
+        })(),
+      );
+      await scheduler.wait(10);
+      return seen;
+    }),
+  enterWith: () => storage.enterWith(1),
+  disable: () => storage.disable(),
+  exit: () => storage.run(1, () => [storage.exit(() => storage.getStore()), storage.getStore()]),
+  bind: () => storage.run(1, () => AsyncLocalStorage.bind(() => storage.getStore()))(),
+  snapshot: () => {
     const snapshot = storage.run(1, () => AsyncLocalStorage.snapshot());
     return storage.run(2, () => snapshot((...all) => [storage.getStore(), all], "x"));
   },
@@ -93,15 +146,19 @@ const cases = {
     const other = new AsyncLocalStorage();
     return storage.run(1, () => other.run(2, () => [storage.getStore(), other.getStore()]));
   },
-  "AsyncResource": () => {
+  AsyncResource: () => {
     const resource = storage.run("made", () => new AsyncResource("X"));
     return storage.run("later", () => resource.runInAsyncScope((a) => [storage.getStore(), a], null, 5));
   },
   "AsyncResource: bind": () => storage.run("b", () => AsyncResource.bind(() => storage.getStore()))(),
-  "AsyncResource: ids": () => [typeof new AsyncResource("X").asyncId(), typeof new AsyncResource("X").triggerAsyncId(), typeof new AsyncResource("X").emitDestroy],
+  "AsyncResource: ids": () => [
+    typeof new AsyncResource("X").asyncId(),
+    typeof new AsyncResource("X").triggerAsyncId(),
+    typeof new AsyncResource("X").emitDestroy,
+  ],
   "AsyncResource: without a type": () => new AsyncResource(),
-  "executionAsyncId": () => [executionAsyncId(), triggerAsyncId()],
-  "createHook": () => typeof createHook({}).enable,
+  executionAsyncId: () => [executionAsyncId(), triggerAsyncId()],
+  createHook: () => typeof createHook({}).enable,
   "channel: publish": () => {
     const out = [];
     const channel = channels.channel("a");
@@ -122,7 +179,9 @@ const cases = {
   },
   "channel: a listener that throws": async () => {
     const channel = channels.channel("c");
-    const listener = () => { throw new Error("ignore me"); };
+    const listener = () => {
+      throw new Error("ignore me");
+    };
     channel.subscribe(listener);
     try {
       return channel.publish({});
@@ -133,11 +192,17 @@ const cases = {
   "tracingChannel: traceSync": () => {
     const out = [];
     const tracing = channels.tracingChannel("t");
-    const handlers = { start: () => out.push("start"), end: ({ result }) => out.push(`end ${result}`), error: ({ error }) => out.push(`error ${error.message}`) };
+    const handlers = {
+      start: () => out.push("start"),
+      end: ({ result }) => out.push(`end ${result}`),
+      error: ({ error }) => out.push(`error ${error.message}`),
+    };
     tracing.subscribe(handlers);
     tracing.traceSync(() => 5, {});
     try {
-      tracing.traceSync(() => { throw new Error("x"); }, {});
+      tracing.traceSync(() => {
+        throw new Error("x");
+      }, {});
     } catch {}
     tracing.unsubscribe(handlers);
     return out;
@@ -145,7 +210,13 @@ const cases = {
   "tracingChannel: tracePromise": async () => {
     const out = [];
     const tracing = channels.tracingChannel("p");
-    tracing.subscribe({ start: () => out.push("start"), end: () => out.push("end"), asyncStart: () => out.push("asyncStart"), asyncEnd: () => out.push("asyncEnd"), error: () => out.push("error") });
+    tracing.subscribe({
+      start: () => out.push("start"),
+      end: () => out.push("end"),
+      asyncStart: () => out.push("asyncStart"),
+      asyncEnd: () => out.push("asyncEnd"),
+      error: () => out.push("error"),
+    });
     await tracing.tracePromise(async () => 5, {});
     return out;
   },

@@ -1,11 +1,22 @@
-import buffer, { Blob as NodeBlob, Buffer, SlowBuffer, atob as nodeAtob, btoa as nodeBtoa, constants, isAscii, isUtf8, kMaxLength, kStringMaxLength, transcode } from "node:buffer";
+import buffer, {
+  Blob as NodeBlob,
+  Buffer,
+  SlowBuffer,
+  atob as nodeAtob,
+  btoa as nodeBtoa,
+  constants,
+  isAscii,
+  isUtf8,
+  kMaxLength,
+  kStringMaxLength,
+  transcode,
+} from "node:buffer";
 
 import { suite } from "./suite.js";
 import recorded from "./recorded.js";
 
 const { test, handler } = suite(recorded);
 export default handler;
-
 
 const show = (buffer) => buffer.toString("hex");
 const cases = {
@@ -41,38 +52,62 @@ const cases = {
   "from ascii": () => show(Buffer.from("é", "ascii")),
   "from utf16le": () => show(Buffer.from("a€", "utf16le")),
   "from ucs2": () => show(Buffer.from("a", "ucs2")),
-  "alloc": () => show(Buffer.alloc(3)),
+  alloc: () => show(Buffer.alloc(3)),
   "alloc with fill": () => show(Buffer.alloc(5, "ab")),
   "alloc with encoding": () => show(Buffer.alloc(3, "ff", "hex")),
   "alloc of a negative size": () => Buffer.alloc(-1),
   "alloc of a text": () => Buffer.alloc("5"),
   "alloc too large": () => Buffer.alloc(2 ** 53),
-  "allocUnsafe": () => Buffer.allocUnsafe(4).length,
+  allocUnsafe: () => Buffer.allocUnsafe(4).length,
   "new Buffer": () => show(new Buffer("ab")),
   "new Buffer of a number": () => show(new Buffer(2)),
   "Buffer without new": () => show(Buffer("ab")),
-  "concat": () => show(Buffer.concat([Buffer.from("a"), Buffer.from("bc")])),
+  concat: () => show(Buffer.concat([Buffer.from("a"), Buffer.from("bc")])),
   "concat with a length": () => [show(Buffer.concat([Buffer.from("abc")], 2)), show(Buffer.concat([Buffer.from("a")], 3))],
   "concat of something": () => Buffer.concat("x"),
-  "byteLength": () => [Buffer.byteLength("é"), Buffer.byteLength("abc", "hex"), Buffer.byteLength("YWJj", "base64"), Buffer.byteLength(new ArrayBuffer(3)), Buffer.byteLength("a", "utf16le")],
+  byteLength: () => [
+    Buffer.byteLength("é"),
+    Buffer.byteLength("abc", "hex"),
+    Buffer.byteLength("YWJj", "base64"),
+    Buffer.byteLength(new ArrayBuffer(3)),
+    Buffer.byteLength("a", "utf16le"),
+  ],
   "byteLength of a number": () => Buffer.byteLength(5),
-  "compare": () => [Buffer.compare(Buffer.from("a"), Buffer.from("b")), Buffer.compare(Buffer.from("b"), Buffer.from("a")), Buffer.compare(Buffer.from("a"), Buffer.from("a"))],
-  "isBuffer": () => [Buffer.isBuffer(Buffer.from("")), Buffer.isBuffer(new Uint8Array()), Buffer.isBuffer("")],
-  "isEncoding": () => ["utf8", "UTF-8", "hex", "binary", "base64url", "nope", "", undefined].map((name) => Buffer.isEncoding(name)),
-  "poolSize": () => Buffer.poolSize,
-  "toString of each encoding": () => ["utf8", "hex", "base64", "base64url", "latin1", "ascii", "utf16le", "binary"].map((name) => Buffer.from([0x61, 0xe9, 0xff, 0x3f]).toString(name)),
-  "toString of a range": () => [Buffer.from("abcdef").toString("utf8", 1, 3), Buffer.from("abc").toString("utf8", -1, 9), Buffer.from("abc").toString("utf8", 2, 1)],
+  compare: () => [
+    Buffer.compare(Buffer.from("a"), Buffer.from("b")),
+    Buffer.compare(Buffer.from("b"), Buffer.from("a")),
+    Buffer.compare(Buffer.from("a"), Buffer.from("a")),
+  ],
+  isBuffer: () => [Buffer.isBuffer(Buffer.from("")), Buffer.isBuffer(new Uint8Array()), Buffer.isBuffer("")],
+  isEncoding: () => ["utf8", "UTF-8", "hex", "binary", "base64url", "nope", "", undefined].map((name) => Buffer.isEncoding(name)),
+  poolSize: () => Buffer.poolSize,
+  "toString of each encoding": () =>
+    ["utf8", "hex", "base64", "base64url", "latin1", "ascii", "utf16le", "binary"].map((name) =>
+      Buffer.from([0x61, 0xe9, 0xff, 0x3f]).toString(name),
+    ),
+  "toString of a range": () => [
+    Buffer.from("abcdef").toString("utf8", 1, 3),
+    Buffer.from("abc").toString("utf8", -1, 9),
+    Buffer.from("abc").toString("utf8", 2, 1),
+  ],
   "toString of invalid UTF-8": () => Buffer.from([0xe2, 0x82, 0x41]).toString(),
   "toString of an unknown encoding": () => Buffer.from("a").toString("nope"),
-  "toJSON": () => Buffer.from("ab").toJSON(),
-  "equals": () => [Buffer.from("a").equals(Buffer.from("a")), Buffer.from("a").equals(new Uint8Array([97]))],
+  toJSON: () => Buffer.from("ab").toJSON(),
+  equals: () => [Buffer.from("a").equals(Buffer.from("a")), Buffer.from("a").equals(new Uint8Array([97]))],
   "equals of a text": () => Buffer.from("a").equals("a"),
-  "indexOf": () => [Buffer.from("abcabc").indexOf("c"), Buffer.from("abcabc").indexOf("c", 3), Buffer.from("abc").indexOf("x"), Buffer.from("abc").indexOf(98), Buffer.from("abc").indexOf(Buffer.from("bc")), Buffer.from("abc").indexOf("")],
-  "lastIndexOf": () => [Buffer.from("abcabc").lastIndexOf("c"), Buffer.from("abcabc").lastIndexOf("a", 2)],
-  "includes": () => [Buffer.from("abc").includes("b"), Buffer.from("abc").includes("x")],
-  "fill": () => [show(Buffer.alloc(4).fill("ab", 1)), show(Buffer.alloc(2).fill(257)), show(Buffer.alloc(3).fill("é"))],
+  indexOf: () => [
+    Buffer.from("abcabc").indexOf("c"),
+    Buffer.from("abcabc").indexOf("c", 3),
+    Buffer.from("abc").indexOf("x"),
+    Buffer.from("abc").indexOf(98),
+    Buffer.from("abc").indexOf(Buffer.from("bc")),
+    Buffer.from("abc").indexOf(""),
+  ],
+  lastIndexOf: () => [Buffer.from("abcabc").lastIndexOf("c"), Buffer.from("abcabc").lastIndexOf("a", 2)],
+  includes: () => [Buffer.from("abc").includes("b"), Buffer.from("abc").includes("x")],
+  fill: () => [show(Buffer.alloc(4).fill("ab", 1)), show(Buffer.alloc(2).fill(257)), show(Buffer.alloc(3).fill("é"))],
   "fill out of range": () => Buffer.alloc(2).fill(0, 0, 5),
-  "write": () => {
+  write: () => {
     const target = Buffer.alloc(4);
     return [target.write("abé", 1), show(target)];
   },
@@ -81,7 +116,7 @@ const cases = {
     return [target.write("ffff", 1, 1, "hex"), show(target)];
   },
   "write out of range": () => Buffer.alloc(2).write("a", 5),
-  "copy": () => {
+  copy: () => {
     const target = Buffer.alloc(4);
     return [Buffer.from("abcd").copy(target, 1, 1, 3), show(target)];
   },
@@ -91,13 +126,17 @@ const cases = {
     first.subarray(-1)[0] = 121;
     return first.toString();
   },
-  "swap16, swap32, swap64": () => [show(Buffer.from("0102", "hex").swap16()), show(Buffer.from("01020304", "hex").swap32()), show(Buffer.from("0102030405060708", "hex").swap64())],
+  "swap16, swap32, swap64": () => [
+    show(Buffer.from("0102", "hex").swap16()),
+    show(Buffer.from("01020304", "hex").swap32()),
+    show(Buffer.from("0102030405060708", "hex").swap64()),
+  ],
   "swap16 of an odd size": () => Buffer.alloc(3).swap16(),
-  "inspect": () => Buffer.from("abc").inspect?.(),
-  "iteration": () => [[...Buffer.from("ab")], [...Buffer.from("ab").entries()], [...Buffer.from("ab").keys()]],
+  inspect: () => Buffer.from("abc").inspect?.(),
+  iteration: () => [[...Buffer.from("ab")], [...Buffer.from("ab").entries()], [...Buffer.from("ab").keys()]],
   "parent and offset": () => [typeof Buffer.from("a").parent, Buffer.from("a").offset >= 0],
   "readUIntBE, readIntLE": () => [Buffer.from("010203", "hex").readUIntBE(0, 3), Buffer.from("fffeff", "hex").readIntLE(0, 3)],
-  "writeUIntBE": () => {
+  writeUIntBE: () => {
     const target = Buffer.alloc(3);
     return [target.writeUIntBE(0x010203, 0, 3), show(target)];
   },
@@ -106,22 +145,49 @@ const cases = {
   "read at a fraction": () => Buffer.alloc(4).readUInt8(0.5),
   "read at a text": () => Buffer.alloc(4).readUInt8("0"),
   "byteLength of readUIntLE 7": () => Buffer.alloc(8).readUIntLE(0, 7),
-  "lower-case aliases": () => [Buffer.alloc(4).readUint8, Buffer.alloc(4).writeUint32LE, Buffer.alloc(4).readBigUint64BE].map((each) => typeof each),
-  "transcode": () => show(transcode(Buffer.from("é"), "utf8", "latin1")),
+  "lower-case aliases": () =>
+    [Buffer.alloc(4).readUint8, Buffer.alloc(4).writeUint32LE, Buffer.alloc(4).readBigUint64BE].map((each) => typeof each),
+  transcode: () => show(transcode(Buffer.from("é"), "utf8", "latin1")),
   "transcode of an unknown encoding": () => transcode(Buffer.from("é"), "utf8", "nope"),
   "isUtf8, isAscii": () => [isUtf8(Buffer.from("é")), isUtf8(Buffer.from([0xff])), isAscii(Buffer.from("a")), isAscii(Buffer.from("é"))],
-  "constants": () => [typeof constants.MAX_LENGTH, constants.MAX_STRING_LENGTH, kStringMaxLength],
-  "kMaxLength": () => kMaxLength,
+  constants: () => [typeof constants.MAX_LENGTH, constants.MAX_STRING_LENGTH, kStringMaxLength],
+  kMaxLength: () => kMaxLength,
   "atob, btoa": () => [nodeAtob("YQ=="), nodeBtoa("a"), nodeAtob === atob, nodeBtoa === btoa],
-  "Blob": () => NodeBlob === Blob,
-  "SlowBuffer": () => typeof SlowBuffer,
+  Blob: () => NodeBlob === Blob,
+  SlowBuffer: () => typeof SlowBuffer,
   "the global Buffer": () => [globalThis.Buffer === Buffer, buffer.Buffer === Buffer],
-  "INSPECT_MAX_BYTES": () => buffer.INSPECT_MAX_BYTES,
-  "Buffer is a Uint8Array": () => [Buffer.from("") instanceof Uint8Array, Object.prototype.toString.call(Buffer.from("")), Buffer.from("").constructor === Buffer],
-  "map gives a Buffer": () => Buffer.from("ab").map((byte) => byte + 1).toString(),
+  INSPECT_MAX_BYTES: () => buffer.INSPECT_MAX_BYTES,
+  "Buffer is a Uint8Array": () => [
+    Buffer.from("") instanceof Uint8Array,
+    Object.prototype.toString.call(Buffer.from("")),
+    Buffer.from("").constructor === Buffer,
+  ],
+  "map gives a Buffer": () =>
+    Buffer.from("ab")
+      .map((byte) => byte + 1)
+      .toString(),
 };
 for (const [name, run] of Object.entries(cases)) test(name, run);
-for (const kind of ["UInt8", "Int8", "UInt16LE", "UInt16BE", "Int16LE", "Int16BE", "UInt32LE", "UInt32BE", "Int32LE", "Int32BE", "FloatLE", "FloatBE", "DoubleLE", "DoubleBE", "BigInt64LE", "BigInt64BE", "BigUInt64LE", "BigUInt64BE"]) {
+for (const kind of [
+  "UInt8",
+  "Int8",
+  "UInt16LE",
+  "UInt16BE",
+  "Int16LE",
+  "Int16BE",
+  "UInt32LE",
+  "UInt32BE",
+  "Int32LE",
+  "Int32BE",
+  "FloatLE",
+  "FloatBE",
+  "DoubleLE",
+  "DoubleBE",
+  "BigInt64LE",
+  "BigInt64BE",
+  "BigUInt64LE",
+  "BigUInt64BE",
+]) {
   test(`read and write ${kind}`, () => {
     const target = Buffer.alloc(8);
     const value = kind.startsWith("Big") ? 5n : kind.startsWith("F") || kind.startsWith("D") ? 1.5 : 100;

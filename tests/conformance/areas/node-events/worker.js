@@ -6,12 +6,13 @@ import recorded from "./recorded.js";
 const { test, handler } = suite(recorded);
 export default handler;
 
-
 const cases = {
   "on, emit": () => {
     const out = [];
     const emitter = new EventEmitter();
-    emitter.on("a", function (...all) { out.push(all, this === emitter); });
+    emitter.on("a", function (...all) {
+      out.push(all, this === emitter);
+    });
     return [emitter.emit("a", 1, 2), emitter.emit("b"), out];
   },
   "order and prepend": () => {
@@ -28,7 +29,10 @@ const cases = {
     const out = [];
     const emitter = new EventEmitter();
     const second = () => out.push(2);
-    emitter.on("a", () => { out.push(1); emitter.off("a", second); });
+    emitter.on("a", () => {
+      out.push(1);
+      emitter.off("a", second);
+    });
     emitter.on("a", second);
     emitter.emit("a");
     emitter.emit("a");
@@ -45,7 +49,7 @@ const cases = {
   },
   "error without a listener": () => new EventEmitter().emit("error", new RangeError("boom")),
   "error that is no error": () => new EventEmitter().emit("error", "text"),
-  "errorMonitor": () => {
+  errorMonitor: () => {
     const out = [];
     const emitter = new EventEmitter();
     emitter.on(events.errorMonitor, (error) => out.push(error.message));
@@ -53,24 +57,39 @@ const cases = {
     emitter.emit("error", new Error("x"));
     return out;
   },
-  "a listener that throws": () => new EventEmitter().on("a", () => { throw new RangeError("boom"); }).emit("a"),
+  "a listener that throws": () =>
+    new EventEmitter()
+      .on("a", () => {
+        throw new RangeError("boom");
+      })
+      .emit("a"),
   "listener of a wrong kind": () => new EventEmitter().on("a", 5),
   "listenerCount, eventNames, listeners": () => {
     const emitter = new EventEmitter();
     const listener = () => {};
     emitter.on("a", listener).once("a", listener).on(Symbol("s"), listener);
-    return [emitter.listenerCount("a"), emitter.listenerCount("a", listener), emitter.eventNames(), emitter.listeners("a").map((each) => each === listener), emitter.rawListeners("a").map((each) => each === listener)];
+    return [
+      emitter.listenerCount("a"),
+      emitter.listenerCount("a", listener),
+      emitter.eventNames(),
+      emitter.listeners("a").map((each) => each === listener),
+      emitter.rawListeners("a").map((each) => each === listener),
+    ];
   },
-  "removeAllListeners": () => {
+  removeAllListeners: () => {
     const emitter = new EventEmitter().on("a", () => {}).on("b", () => {});
     emitter.removeAllListeners("a");
     const first = emitter.eventNames();
     emitter.removeAllListeners();
     return [first, emitter.eventNames()];
   },
-  "maxListeners": () => [EventEmitter.defaultMaxListeners, new EventEmitter().getMaxListeners(), new EventEmitter().setMaxListeners(3).getMaxListeners()],
+  maxListeners: () => [
+    EventEmitter.defaultMaxListeners,
+    new EventEmitter().getMaxListeners(),
+    new EventEmitter().setMaxListeners(3).getMaxListeners(),
+  ],
   "setMaxListeners of a negative": () => new EventEmitter().setMaxListeners(-1),
-  "once": async () => {
+  once: async () => {
     const emitter = new EventEmitter();
     setTimeout(() => emitter.emit("a", 1, 2), 1);
     return once(emitter, "a");
@@ -88,21 +107,30 @@ const cases = {
   "once: aborted": () => once(new EventEmitter(), "a", { signal: AbortSignal.abort() }),
   "on: async iteration": async () => {
     const emitter = new EventEmitter();
-    setTimeout(() => { emitter.emit("a", 1); emitter.emit("a", 2); }, 1);
+    setTimeout(() => {
+      emitter.emit("a", 1);
+      emitter.emit("a", 2);
+    }, 1);
     const out = [];
     for await (const [value] of events.on(emitter, "a")) if (out.push(value) === 2) break;
     return out;
   },
-  "captureRejections": async () => {
+  captureRejections: async () => {
     const emitter = new EventEmitter({ captureRejections: true });
     const got = new Promise((resolve) => emitter.on("error", resolve));
-    emitter.on("a", async () => { throw new RangeError("boom"); });
+    emitter.on("a", async () => {
+      throw new RangeError("boom");
+    });
     emitter.emit("a");
     return (await got).message;
   },
-  "getEventListeners": () => events.getEventListeners(new EventEmitter().on("a", () => {}), "a").length,
-  "EventEmitterAsyncResource": () => typeof events.EventEmitterAsyncResource,
-  "addAbortListener": () => {
+  getEventListeners: () =>
+    events.getEventListeners(
+      new EventEmitter().on("a", () => {}),
+      "a",
+    ).length,
+  EventEmitterAsyncResource: () => typeof events.EventEmitterAsyncResource,
+  addAbortListener: () => {
     const controller = new AbortController();
     let ran = false;
     events.addAbortListener(controller.signal, () => (ran = true));
@@ -116,7 +144,9 @@ const cases = {
     return got;
   },
   "without new": () => {
-    function Old() { EventEmitter.call(this); }
+    function Old() {
+      EventEmitter.call(this);
+    }
     Object.setPrototypeOf(Old.prototype, EventEmitter.prototype);
     return new Old().on("a", () => {}).listenerCount("a");
   },

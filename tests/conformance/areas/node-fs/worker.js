@@ -7,7 +7,6 @@ import recorded from "./recorded.js";
 const { test, handler } = suite(recorded);
 export default handler;
 
-
 // A directory for each case: what one writes is not what another finds.
 let next = 0;
 const place = () => {
@@ -38,7 +37,7 @@ const cases = {
   },
   "read of what is absent": () => fs.readFileSync("/tmp/absent"),
   "read of a directory": () => fs.readFileSync(place()),
-  "append": () => {
+  append: () => {
     const path = `${place()}/a`;
     fs.writeFileSync(path, "a");
     fs.appendFileSync(path, "b");
@@ -56,30 +55,43 @@ const cases = {
     const path = place();
     fs.mkdirSync(`${path}/d`);
     fs.writeFileSync(`${path}/f`, "");
-    return fs.readdirSync(path, { withFileTypes: true }).map((each) => [each.name, each.isDirectory(), each.isFile()]).sort();
+    return fs
+      .readdirSync(path, { withFileTypes: true })
+      .map((each) => [each.name, each.isDirectory(), each.isFile()])
+      .sort();
   },
-  "stat": () => {
+  stat: () => {
     const path = `${place()}/a`;
     fs.writeFileSync(path, "abc");
     const stat = fs.statSync(path);
-    return [stat.size, stat.isFile(), stat.isDirectory(), stat.isSymbolicLink(), typeof stat.mtimeMs, stat.mtime instanceof Date, stat.mode.toString(8), stat.uid, stat.nlink];
+    return [
+      stat.size,
+      stat.isFile(),
+      stat.isDirectory(),
+      stat.isSymbolicLink(),
+      typeof stat.mtimeMs,
+      stat.mtime instanceof Date,
+      stat.mode.toString(8),
+      stat.uid,
+      stat.nlink,
+    ];
   },
   "stat: bigint": () => typeof fs.statSync(place(), { bigint: true }).size,
   "stat: absent": () => fs.statSync("/tmp/absent"),
   "stat: absent without an exception": () => fs.statSync("/tmp/absent", { throwIfNoEntry: false }),
-  "rename": () => {
+  rename: () => {
     const path = place();
     fs.writeFileSync(`${path}/a`, "x");
     fs.renameSync(`${path}/a`, `${path}/b`);
     return fs.readdirSync(path);
   },
-  "copyFile": () => {
+  copyFile: () => {
     const path = place();
     fs.writeFileSync(`${path}/a`, "x");
     fs.copyFileSync(`${path}/a`, `${path}/b`);
     return fs.readdirSync(path).sort();
   },
-  "cp": () => {
+  cp: () => {
     const path = place();
     fs.mkdirSync(`${path}/a`);
     fs.writeFileSync(`${path}/a/f`, "x");
@@ -103,25 +115,30 @@ const cases = {
   },
   "rm: absent": () => fs.rmSync("/tmp/absent"),
   "rm: absent with force": () => fs.rmSync("/tmp/absent", { force: true }),
-  "symlink": () => {
+  symlink: () => {
     const path = place();
     fs.writeFileSync(`${path}/a`, "x");
     fs.symlinkSync(`${path}/a`, `${path}/l`);
-    return [fs.readFileSync(`${path}/l`, "utf8"), fs.lstatSync(`${path}/l`).isSymbolicLink(), fs.readlinkSync(`${path}/l`).replace(path, ""), fs.realpathSync(`${path}/l`).replace(path, "")];
+    return [
+      fs.readFileSync(`${path}/l`, "utf8"),
+      fs.lstatSync(`${path}/l`).isSymbolicLink(),
+      fs.readlinkSync(`${path}/l`).replace(path, ""),
+      fs.realpathSync(`${path}/l`).replace(path, ""),
+    ];
   },
-  "link": () => {
+  link: () => {
     const path = place();
     fs.writeFileSync(`${path}/a`, "x");
     fs.linkSync(`${path}/a`, `${path}/b`);
     return fs.readFileSync(`${path}/b`, "utf8");
   },
-  "truncate": () => {
+  truncate: () => {
     const path = `${place()}/a`;
     fs.writeFileSync(path, "abc");
     fs.truncateSync(path, 1);
     return fs.readFileSync(path, "utf8");
   },
-  "access": () => [fs.accessSync("/tmp"), fs.accessSync("/tmp", fs.constants.W_OK)],
+  access: () => [fs.accessSync("/tmp"), fs.accessSync("/tmp", fs.constants.W_OK)],
   "access: absent": () => fs.accessSync("/tmp/absent"),
   "access: writing to /bundle": () => fs.accessSync("/bundle", fs.constants.W_OK),
   "chmod, chown, utimes": () => {
@@ -129,7 +146,7 @@ const cases = {
     fs.writeFileSync(path, "");
     return [fs.chmodSync(path, 0o600), fs.chownSync(path, 1, 1), fs.utimesSync(path, 1, 2)];
   },
-  "mkdtemp": () => /^\/tmp\/x.{6}$/.test(fs.mkdtempSync("/tmp/x")),
+  mkdtemp: () => /^\/tmp\/x.{6}$/.test(fs.mkdtempSync("/tmp/x")),
   "open, read, write, close": () => {
     const fd = fs.openSync(`${place()}/a`, "w+");
     const out = [typeof fd, fs.writeSync(fd, "hello"), fs.fstatSync(fd).size];
@@ -158,8 +175,12 @@ const cases = {
     for await (const chunk of fs.createReadStream(path, { start: 1, end: 3, encoding: "utf8" })) text += chunk;
     return text;
   },
-  "createReadStream: absent": () => new Promise((resolve) => fs.createReadStream("/tmp/absent").on("error", (error) => resolve([error.code, error.message]))),
-  "callback": () => new Promise((resolve) => fs.readFile("/tmp/absent", (error, data) => resolve([error.code, error.syscall, error.path, error.errno, data]))),
+  "createReadStream: absent": () =>
+    new Promise((resolve) => fs.createReadStream("/tmp/absent").on("error", (error) => resolve([error.code, error.message]))),
+  callback: () =>
+    new Promise((resolve) =>
+      fs.readFile("/tmp/absent", (error, data) => resolve([error.code, error.syscall, error.path, error.errno, data])),
+    ),
   "callback: it is asynchronous": () => {
     let later = false;
     return new Promise((resolve) => {
@@ -167,7 +188,7 @@ const cases = {
       later = true;
     });
   },
-  "promises": async () => {
+  promises: async () => {
     const path = `${place()}/a`;
     await promises.writeFile(path, "x");
     return [await promises.readFile(path, "utf8"), (await promises.stat(path)).size, await promises.readdir(path.slice(0, -2))];
@@ -194,9 +215,9 @@ const cases = {
     return fs.readFileSync("/tmp/relative.txt", "utf8");
   },
   "dots in a path": () => fs.existsSync("/tmp/../tmp/./"),
-  "watch": () => fs.watch("/tmp"),
-  "watchFile": () => typeof fs.watchFile("/tmp/x", () => {}),
-  "opendir": () => {
+  watch: () => fs.watch("/tmp"),
+  watchFile: () => typeof fs.watchFile("/tmp/x", () => {}),
+  opendir: () => {
     const path = place();
     fs.writeFileSync(`${path}/a`, "");
     const directory = fs.opendirSync(path);
@@ -204,14 +225,14 @@ const cases = {
     directory.closeSync();
     return name;
   },
-  "glob": () => typeof fs.globSync,
-  "statfs": () => typeof fs.statfsSync("/tmp").bsize,
-  "openAsBlob": async () => {
+  glob: () => typeof fs.globSync,
+  statfs: () => typeof fs.statfsSync("/tmp").bsize,
+  openAsBlob: async () => {
     const path = `${place()}/a`;
     fs.writeFileSync(path, "abc");
     return (await fs.openAsBlob(path)).size;
   },
-  "constants": () => [fs.constants.O_RDONLY, fs.constants.O_CREAT, fs.constants.S_IFDIR, fs.constants.COPYFILE_EXCL],
+  constants: () => [fs.constants.O_RDONLY, fs.constants.O_CREAT, fs.constants.S_IFDIR, fs.constants.COPYFILE_EXCL],
   "a write of 1 MB": () => {
     const path = `${place()}/a`;
     fs.writeFileSync(path, Buffer.alloc(1 << 20));

@@ -7,9 +7,14 @@ import recorded from "./recorded.js";
 const { test, handler } = suite(recorded);
 export default handler;
 
-
 const sample = Buffer.from("hello hello hello hello ".repeat(50));
-const pairs = { gzip: "gunzip", deflate: "inflate", deflateRaw: "inflateRaw", brotliCompress: "brotliDecompress", zstdCompress: "zstdDecompress" };
+const pairs = {
+  gzip: "gunzip",
+  deflate: "inflate",
+  deflateRaw: "inflateRaw",
+  brotliCompress: "brotliDecompress",
+  zstdCompress: "zstdDecompress",
+};
 for (const [compress, decompress] of Object.entries(pairs)) {
   test(`${compress}: sync`, () => zlib[`${decompress}Sync`](zlib[`${compress}Sync`](sample)).equals(sample));
   test(`${compress}: callback`, async () => (await promisify(zlib[decompress])(await promisify(zlib[compress])(sample))).equals(sample));
@@ -31,31 +36,43 @@ const cases = {
   "gzip: level 10": () => zlib.gzipSync(sample, { level: 10 }),
   "gzip: the header": () => [...zlib.gzipSync("a").subarray(0, 3)],
   "deflate: exact bytes": () => zlib.deflateSync("abc").toString("hex"),
-  "deflate: a dictionary": () => zlib.inflateSync(zlib.deflateSync("hello", { dictionary: Buffer.from("hello") }), { dictionary: Buffer.from("hello") }).toString(),
-  "unzip": () => [zlib.unzipSync(zlib.gzipSync("a")).toString(), zlib.unzipSync(zlib.deflateSync("b")).toString()],
+  "deflate: a dictionary": () =>
+    zlib.inflateSync(zlib.deflateSync("hello", { dictionary: Buffer.from("hello") }), { dictionary: Buffer.from("hello") }).toString(),
+  unzip: () => [zlib.unzipSync(zlib.gzipSync("a")).toString(), zlib.unzipSync(zlib.deflateSync("b")).toString()],
   "gunzip: two members": () => zlib.gunzipSync(Buffer.concat([zlib.gzipSync("a"), zlib.gzipSync("b")])).toString(),
   "gunzip: trailing garbage": () => zlib.gunzipSync(Buffer.concat([zlib.gzipSync("a"), Buffer.from("xx")])).toString(),
-  "inflate: finishFlush": () => zlib.inflateSync(zlib.deflateSync(sample).subarray(0, 20), { finishFlush: zlib.constants.Z_SYNC_FLUSH }).toString().slice(0, 5),
-  "crc32": () => [zlib.crc32("hello"), zlib.crc32(Buffer.from("lo"), zlib.crc32("hel"))],
-  "brotli: quality": () => zlib.brotliDecompressSync(zlib.brotliCompressSync(sample, { params: { [zlib.constants.BROTLI_PARAM_QUALITY]: 1 } })).length,
-  "constants": () => [zlib.constants.Z_BEST_COMPRESSION, zlib.constants.BROTLI_MAX_QUALITY, zlib.constants.Z_BUF_ERROR, zlib.constants.ZSTD_CLEVEL_DEFAULT, typeof zlib.codes],
+  "inflate: finishFlush": () =>
+    zlib.inflateSync(zlib.deflateSync(sample).subarray(0, 20), { finishFlush: zlib.constants.Z_SYNC_FLUSH }).toString().slice(0, 5),
+  crc32: () => [zlib.crc32("hello"), zlib.crc32(Buffer.from("lo"), zlib.crc32("hel"))],
+  "brotli: quality": () =>
+    zlib.brotliDecompressSync(zlib.brotliCompressSync(sample, { params: { [zlib.constants.BROTLI_PARAM_QUALITY]: 1 } })).length,
+  constants: () => [
+    zlib.constants.Z_BEST_COMPRESSION,
+    zlib.constants.BROTLI_MAX_QUALITY,
+    zlib.constants.Z_BUF_ERROR,
+    zlib.constants.ZSTD_CLEVEL_DEFAULT,
+    typeof zlib.codes,
+  ],
   "a number": () => zlib.gzipSync(5),
-  "the stream's flush": () => new Promise((resolve) => {
-    const stream = zlib.createGzip();
-    const out = [];
-    stream.on("data", (chunk) => out.push(chunk.length > 0));
-    stream.write("a");
-    stream.flush(() => resolve(out.length > 0));
-  }),
-  "bytesWritten": () => new Promise((resolve) => {
-    const stream = zlib.createGzip();
-    stream.resume().on("end", () => resolve(stream.bytesWritten));
-    stream.end("abc");
-  }),
-  "an error of a stream": () => new Promise((resolve) => {
-    const stream = zlib.createGunzip();
-    stream.on("error", (error) => resolve([error.code, error.errno, error.message]));
-    stream.end("nonsense");
-  }),
+  "the stream's flush": () =>
+    new Promise((resolve) => {
+      const stream = zlib.createGzip();
+      const out = [];
+      stream.on("data", (chunk) => out.push(chunk.length > 0));
+      stream.write("a");
+      stream.flush(() => resolve(out.length > 0));
+    }),
+  bytesWritten: () =>
+    new Promise((resolve) => {
+      const stream = zlib.createGzip();
+      stream.resume().on("end", () => resolve(stream.bytesWritten));
+      stream.end("abc");
+    }),
+  "an error of a stream": () =>
+    new Promise((resolve) => {
+      const stream = zlib.createGunzip();
+      stream.on("error", (error) => resolve([error.code, error.errno, error.message]));
+      stream.end("nonsense");
+    }),
 };
 for (const [name, run] of Object.entries(cases)) test(name, run);

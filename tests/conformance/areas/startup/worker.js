@@ -36,7 +36,14 @@ const acts = {
   "new Request": () => new Request("http://a/").url,
   "Blob.text": () => new Blob(["x"]).text(),
   "new ReadableStream": () => String(new ReadableStream()),
-  "reading a ReadableStream": () => new ReadableStream({ start(controller) { controller.enqueue(1); } }).getReader().read(),
+  "reading a ReadableStream": () =>
+    new ReadableStream({
+      start(controller) {
+        controller.enqueue(1);
+      },
+    })
+      .getReader()
+      .read(),
   "new TransformStream": () => String(new TransformStream()),
   "new IdentityTransformStream": () => String(new IdentityTransformStream()),
   "new CompressionStream": () => String(new CompressionStream("gzip")),
@@ -67,7 +74,7 @@ const acts = {
   waitUntil: () => waitUntil(Promise.resolve()),
   "process.env": () => [process.env.TEXT, process.cwd()],
   "process.nextTick": () => process.nextTick(() => {}),
-  "Buffer": () => Buffer.from("a").toString("hex"),
+  Buffer: () => Buffer.from("a").toString("hex"),
   "import of node:fs": async () => (await import("node:fs")).readdirSync("/").length > 0,
   "import of node:crypto": async () => (await import("node:crypto")).randomBytes(1).length,
   "import()": async () => typeof (await import("./canon.js")).canon,
@@ -75,10 +82,10 @@ const acts = {
     await null;
     return "awaited";
   },
-  "navigator": () => navigator.userAgent,
+  navigator: () => navigator.userAgent,
   "new Worker": () => typeof Worker,
-  "WebAssembly": () => new WebAssembly.Memory({ initial: 1 }).buffer.byteLength,
-  "globalThis": () => {
+  WebAssembly: () => new WebAssembly.Memory({ initial: 1 }).buffer.byteLength,
+  globalThis: () => {
     globalThis.fromTheTop = 1;
     return "set";
   },
@@ -89,7 +96,14 @@ for (const [name, act] of Object.entries(acts)) {
     const value = act();
     if (value instanceof Promise || typeof value?.then === "function") {
       seen[name] = { settled: "pending" };
-      value.then((each) => { seen[name] = { value: each }; }, (error) => { seen[name] = { error }; });
+      value.then(
+        (each) => {
+          seen[name] = { value: each };
+        },
+        (error) => {
+          seen[name] = { error };
+        },
+      );
     } else {
       seen[name] = { value };
     }
@@ -101,7 +115,15 @@ for (const [name, act] of Object.entries(acts)) {
 for (const name of Object.keys(acts)) {
   test(`at the top level: ${name}`, () => {
     const { value, ...rest } = seen[name];
-    return "value" in seen[name] ? { value: typeof value === "object" && value && !Array.isArray(value) && Object.getPrototypeOf(value) !== Object.prototype ? Object.prototype.toString.call(value) : value, ...rest } : rest;
+    return "value" in seen[name]
+      ? {
+          value:
+            typeof value === "object" && value && !Array.isArray(value) && Object.getPrototypeOf(value) !== Object.prototype
+              ? Object.prototype.toString.call(value)
+              : value,
+          ...rest,
+        }
+      : rest;
   });
 }
 test("a global from the top level is there", () => globalThis.fromTheTop, 1);

@@ -11,107 +11,208 @@ const sequence = async (build, ms = 40) => {
   return out;
 };
 test("setTimeout: arguments", () => new Promise((resolve) => setTimeout((...all) => resolve(all), 1, "a", 2)), ["a", 2]);
-test("setTimeout: this", () => new Promise((resolve) => setTimeout(function () { resolve(this === globalThis); }, 1)), true);
+test(
+  "setTimeout: this",
+  () =>
+    new Promise((resolve) =>
+      setTimeout(function () {
+        resolve(this === globalThis);
+      }, 1),
+    ),
+  true,
+);
 test("setTimeout: the kind of an ID", () => typeof setTimeout(() => {}, 0), "number");
-test("setTimeout: order by delay", () => sequence((out) => {
-  setTimeout(() => out.push(3), 12);
-  setTimeout(() => out.push(1), 1);
-  setTimeout(() => out.push(2), 6);
-}), [1, 2, 3]);
-test("setTimeout: the same delay in order", () => sequence((out) => {
-  for (let i = 0; i < 5; i++) setTimeout(() => out.push(i), 2);
-}), [0, 1, 2, 3, 4]);
-test("setTimeout: no, negative, text and NaN delays", () => sequence((out) => {
-  setTimeout(() => out.push("none"));
-  setTimeout(() => out.push("negative"), -5);
-  setTimeout(() => out.push("text"), "1");
-  setTimeout(() => out.push("NaN"), NaN);
-}).then((out) => out.sort()), ["NaN", "negative", "none", "text"]);
-test("setTimeout: of a string", () => setTimeout("x = 1", 1), threw("TypeError", "Failed to execute 'setTimeout' on 'ServiceWorkerGlobalScope': parameter 1 is not of type 'function'."));
-test("setTimeout: of nothing", () => setTimeout(), threw("TypeError", "Failed to execute 'setTimeout' on 'ServiceWorkerGlobalScope': parameter 1 is not of type 'function'."));
-test("clearTimeout", () => sequence((out) => {
-  clearTimeout(setTimeout(() => out.push("no"), 1));
-  setTimeout(() => out.push("yes"), 2);
-}), ["yes"]);
-test("clearTimeout: of what is none", () => [clearTimeout(123456), clearTimeout(), clearTimeout(null), clearTimeout(undefined)], threw("TypeError", "Failed to execute 'clearTimeout' on 'ServiceWorkerGlobalScope': parameter 1 is not of type 'Number'."));
+test(
+  "setTimeout: order by delay",
+  () =>
+    sequence((out) => {
+      setTimeout(() => out.push(3), 12);
+      setTimeout(() => out.push(1), 1);
+      setTimeout(() => out.push(2), 6);
+    }),
+  [1, 2, 3],
+);
+test(
+  "setTimeout: the same delay in order",
+  () =>
+    sequence((out) => {
+      for (let i = 0; i < 5; i++) setTimeout(() => out.push(i), 2);
+    }),
+  [0, 1, 2, 3, 4],
+);
+test(
+  "setTimeout: no, negative, text and NaN delays",
+  () =>
+    sequence((out) => {
+      setTimeout(() => out.push("none"));
+      setTimeout(() => out.push("negative"), -5);
+      setTimeout(() => out.push("text"), "1");
+      setTimeout(() => out.push("NaN"), NaN);
+    }).then((out) => out.sort()),
+  ["NaN", "negative", "none", "text"],
+);
+test(
+  "setTimeout: of a string",
+  () => setTimeout("x = 1", 1),
+  threw("TypeError", "Failed to execute 'setTimeout' on 'ServiceWorkerGlobalScope': parameter 1 is not of type 'function'."),
+);
+test(
+  "setTimeout: of nothing",
+  () => setTimeout(),
+  threw("TypeError", "Failed to execute 'setTimeout' on 'ServiceWorkerGlobalScope': parameter 1 is not of type 'function'."),
+);
+test(
+  "clearTimeout",
+  () =>
+    sequence((out) => {
+      clearTimeout(setTimeout(() => out.push("no"), 1));
+      setTimeout(() => out.push("yes"), 2);
+    }),
+  ["yes"],
+);
+test(
+  "clearTimeout: of what is none",
+  () => [clearTimeout(123456), clearTimeout(), clearTimeout(null), clearTimeout(undefined)],
+  threw("TypeError", "Failed to execute 'clearTimeout' on 'ServiceWorkerGlobalScope': parameter 1 is not of type 'Number'."),
+);
 test("clearTimeout: of text", () => clearTimeout("x"), undefined);
 test("clearInterval ends a timeout", () => sequence((out) => clearInterval(setTimeout(() => out.push("no"), 1)), 20), []);
 test("setInterval", async () => {
   let count = 0;
   await new Promise((resolve) => {
-    const id = setInterval((step) => {
-      count += step;
-      if (count === 6) {
-        clearInterval(id);
-        resolve();
-      }
-    }, 1, 2);
+    const id = setInterval(
+      (step) => {
+        count += step;
+        if (count === 6) {
+          clearInterval(id);
+          resolve();
+        }
+      },
+      1,
+      2,
+    );
   });
   await wait(10);
   return count;
 }, 6);
-test("microtasks before timers", () => sequence((out) => {
-  setTimeout(() => out.push("timeout"), 0);
-  queueMicrotask(() => out.push("microtask"));
-  Promise.resolve().then(() => out.push("promise"));
-  out.push("now");
-}), ["now", "microtask", "promise", "timeout"]);
-test("microtasks between timers", () => sequence((out) => {
-  setTimeout(() => {
-    out.push(1);
-    queueMicrotask(() => out.push("between"));
-  }, 1);
-  setTimeout(() => out.push(2), 1);
-}), [1, "between", 2]);
-test("queueMicrotask: of nothing", () => queueMicrotask(), threw("TypeError", "Failed to execute 'queueMicrotask' on 'ServiceWorkerGlobalScope': parameter 1 is not of type 'function'."));
-test("queueMicrotask: an exception is reported, not thrown", () => sequence((out) => {
-  queueMicrotask(() => {
-    throw new Error("ignore me");
-  });
-  queueMicrotask(() => out.push("next"));
-}), ["next"]);
-test("setTimeout: an exception does not stop the next", () => sequence((out) => {
-  setTimeout(() => {
-    throw new Error("ignore me");
-  }, 1);
-  setTimeout(() => out.push("next"), 2);
-}), ["next"]);
+test(
+  "microtasks before timers",
+  () =>
+    sequence((out) => {
+      setTimeout(() => out.push("timeout"), 0);
+      queueMicrotask(() => out.push("microtask"));
+      Promise.resolve().then(() => out.push("promise"));
+      out.push("now");
+    }),
+  ["now", "microtask", "promise", "timeout"],
+);
+test(
+  "microtasks between timers",
+  () =>
+    sequence((out) => {
+      setTimeout(() => {
+        out.push(1);
+        queueMicrotask(() => out.push("between"));
+      }, 1);
+      setTimeout(() => out.push(2), 1);
+    }),
+  [1, "between", 2],
+);
+test(
+  "queueMicrotask: of nothing",
+  () => queueMicrotask(),
+  threw("TypeError", "Failed to execute 'queueMicrotask' on 'ServiceWorkerGlobalScope': parameter 1 is not of type 'function'."),
+);
+test(
+  "queueMicrotask: an exception is reported, not thrown",
+  () =>
+    sequence((out) => {
+      queueMicrotask(() => {
+        throw new Error("ignore me");
+      });
+      queueMicrotask(() => out.push("next"));
+    }),
+  ["next"],
+);
+test(
+  "setTimeout: an exception does not stop the next",
+  () =>
+    sequence((out) => {
+      setTimeout(() => {
+        throw new Error("ignore me");
+      }, 1);
+      setTimeout(() => out.push("next"), 2);
+    }),
+  ["next"],
+);
 test("setImmediate", () => typeof setImmediate, "undefined");
 test("scheduler.wait", async () => [await scheduler.wait(1), String(scheduler)], [undefined, "[object Scheduler]"]);
-test("scheduler.wait: aborted before", () => scheduler.wait(1000, { signal: AbortSignal.abort() }), threw("DOMException", "The operation was aborted", "AbortError"));
-test("scheduler.wait: aborted", async () => {
-  const controller = new AbortController();
-  const waiting = scheduler.wait(1000, { signal: controller.signal });
-  controller.abort(new RangeError("enough"));
-  return waiting;
-}, threw("RangeError", "enough"));
-test("scheduler.wait: without a delay", () => scheduler.wait(), threw("TypeError", "Failed to execute 'wait' on 'Scheduler': parameter 1 is not of type 'number'."));
+test(
+  "scheduler.wait: aborted before",
+  () => scheduler.wait(1000, { signal: AbortSignal.abort() }),
+  threw("DOMException", "The operation was aborted", "AbortError"),
+);
+test(
+  "scheduler.wait: aborted",
+  async () => {
+    const controller = new AbortController();
+    const waiting = scheduler.wait(1000, { signal: controller.signal });
+    controller.abort(new RangeError("enough"));
+    return waiting;
+  },
+  threw("RangeError", "enough"),
+);
+test(
+  "scheduler.wait: without a delay",
+  () => scheduler.wait(),
+  threw("TypeError", "Failed to execute 'wait' on 'Scheduler': parameter 1 is not of type 'number'."),
+);
 test("scheduler.postTask", () => typeof scheduler.postTask, "undefined");
-test("Date.now moves with a timer", async () => {
-  const start = Date.now();
-  await wait(20);
-  return Date.now() - start >= 15;
-}, true);
-test("Date.now stands still without I/O", () => {
-  const start = Date.now();
-  for (let i = 0; i < 3e6; i++) Math.sqrt(i);
-  return Date.now() - start >= 0;
-}, true);
+test(
+  "Date.now moves with a timer",
+  async () => {
+    const start = Date.now();
+    await wait(20);
+    return Date.now() - start >= 15;
+  },
+  true,
+);
+test(
+  "Date.now stands still without I/O",
+  () => {
+    const start = Date.now();
+    for (let i = 0; i < 3e6; i++) Math.sqrt(i);
+    return Date.now() - start >= 0;
+  },
+  true,
+);
 test("performance.now", () => typeof performance.now(), "number");
 test("performance.timeOrigin", () => performance.timeOrigin, 0);
-test("performance: mark and measure", () => {
-  performance.mark("a");
-  performance.measure("m", "a");
-  return performance.getEntries().map((each) => each.name);
-}, threw("TypeError", "performance.mark is not a function"));
-test("a timer in a waitUntil", async ({ ctx }) => {
-  let done = false;
-  ctx.waitUntil(wait(1).then(() => (done = true)));
-  await wait(20);
-  return done;
-}, true);
-test("AbortSignal.timeout", async () => {
-  const signal = AbortSignal.timeout(5);
-  await wait(40);
-  return [signal.aborted, signal.reason.name, signal.reason.message];
-}, [true, "TimeoutError", "The operation was aborted due to timeout"]);
+test(
+  "performance: mark and measure",
+  () => {
+    performance.mark("a");
+    performance.measure("m", "a");
+    return performance.getEntries().map((each) => each.name);
+  },
+  threw("TypeError", "performance.mark is not a function"),
+);
+test(
+  "a timer in a waitUntil",
+  async ({ ctx }) => {
+    let done = false;
+    ctx.waitUntil(wait(1).then(() => (done = true)));
+    await wait(20);
+    return done;
+  },
+  true,
+);
+test(
+  "AbortSignal.timeout",
+  async () => {
+    const signal = AbortSignal.timeout(5);
+    await wait(40);
+    return [signal.aborted, signal.reason.name, signal.reason.message];
+  },
+  [true, "TimeoutError", "The operation was aborted due to timeout"],
+);
