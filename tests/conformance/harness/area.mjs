@@ -11,8 +11,8 @@ const workerDirectory = join(here, "worker");
 /** The compatibility date of every area; the newest that the pinned Wrangler of the benchmarks accepts. */
 const DATE = "2026-05-01";
 
+/** Modules by extension; other files are not part of the Worker. */
 const KINDS = { ".js": "esModule", ".txt": "text", ".bin": "data", ".wasm": "wasm" };
-const NO_MODULES = ["client.mjs"];
 
 export function areaNames() {
   return readdirSync(areasDirectory)
@@ -38,7 +38,7 @@ export async function loadArea(name) {
     objects: {},
     services: {},
     ...settings,
-    modules: [...files(directory), ...files(workerDirectory)].filter((each) => !NO_MODULES.includes(each.name)),
+    modules: [...files(directory), ...files(workerDirectory)],
     client: existsSync(client) ? (await import(pathToFileURL(client))).default : {},
   };
 }

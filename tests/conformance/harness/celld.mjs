@@ -22,7 +22,7 @@ export async function startCelld(area, directory) {
   return startServer(executable(), ["dev", "--port", "0", "--no-watch", "--no-live-reload"], {
     cwd: directory,
     // One shard: a stub's call stays in the process in both runtimes.
-    env: { CELLD_SHARDS: "1", NO_COLOR: "1", ...area.celldEnv },
+    env: { CELLD_SHARDS: "1", NO_COLOR: "1" },
     portOf: (text) => /ready\s+http:\/\/127\.0\.0\.1:(\d+)/.exec(text)?.[1],
   });
 }
