@@ -1,15 +1,16 @@
-//! A production node on a bucket in a store: deploy, serve, crash, serve again. `CELLD_TEST_S3` is the store's address, and it has
-//! the bucket `celld-test` (see `src/bucket/tests/s3.rs`); without the variable the tests pass and say so.
+//! A production node on a bucket in a store: deploy, serve, crash, serve again. `CELLD_TEST_S3` is the address of an S3 store that has
+//! the bucket `celld-test` (see `src/bucket/tests/s3.rs`), `AZURITE_BLOB_STORAGE_URL` that of Azurite with a container of that name
+//! (`tests/azurite.mjs` makes it); without the variables the tests pass and say so.
 
 use std::process::Command;
 
 use celld_tests::{Dev, Project, Proxy, celld, eventually, post};
 use rustix::process::Signal;
 
-/// Settings for the store, or nothing when there is none.
+/// Settings for the S3 store, or nothing when there is none.
 fn store(prefix: &str) -> Option<Vec<(&'static str, String)>> {
     let Ok(endpoint) = std::env::var("CELLD_TEST_S3") else {
-        eprintln!("SKIPPED: CELLD_TEST_S3 is not set, so there is no store to test with");
+        eprintln!("SKIPPED: CELLD_TEST_S3 is not set, so there is no S3 store to test with");
         return None;
     };
     Some(vec![
@@ -19,6 +20,24 @@ fn store(prefix: &str) -> Option<Vec<(&'static str, String)>> {
         ("AWS_REGION", "us-east-1".into()),
         ("CELLD_BUCKET", format!("s3://celld-test/{prefix}-{}", std::process::id())),
     ])
+}
+
+/// Settings for each kind of store that there is a server of.
+fn stores(prefix: &str) -> Vec<Vec<(&'static str, String)>> {
+    let azure = match std::env::var("AZURITE_BLOB_STORAGE_URL") {
+        Ok(url) => Some(vec![
+            ("AZURITE_BLOB_STORAGE_URL", url),
+            ("AZURE_STORAGE_USE_EMULATOR", "true".into()),
+            ("CELLD_BUCKET", format!("az://celld-test/{prefix}-{}", std::process::id())),
+        ]),
+        Err(_) => {
+            eprintln!(
+                "SKIPPED: AZURITE_BLOB_STORAGE_URL is not set, so there is no Azure store to test with"
+            );
+            None
+        }
+    };
+    store(prefix).into_iter().chain(azure).collect()
 }
 
 fn with(store: &[(&'static str, String)], arguments: &[&str]) -> Command {
@@ -43,18 +62,21 @@ fn deploy(store: &[(&'static str, String)], project: &Project) {
 
 #[test]
 fn a_node_that_was_killed_is_continued_by_one_with_an_empty_disk() {
-    let Some(store) = store("killed") else { return };
-    let project = Project::example("counter");
-    deploy(&store, &project);
-    for round in 0..3 {
-        let work = tempfile::tempdir().expect("a directory can be made");
-        let mut node = node(&store, &work);
-        for n in 1..=5 {
-            let answer = post(node.address(), "/a/increment", "").expect("an answer");
-            assert_eq!(answer.json()["value"], round * 5 + n);
+    for store in stores("killed") {
+        let diagnosed = with(&store, &["diagnose"]).output().expect("celld starts");
+        assert!(diagnosed.status.success(), "{}", String::from_utf8_lossy(&diagnosed.stdout));
+        let project = Project::example("counter");
+        deploy(&store, &project);
+        for round in 0..3 {
+            let work = tempfile::tempdir().expect("a directory can be made");
+            let mut node = node(&store, &work);
+            for n in 1..=5 {
+                let answer = post(node.address(), "/a/increment", "").expect("an answer");
+                assert_eq!(answer.json()["value"], round * 5 + n);
+            }
+            node.signal(Signal::KILL);
+            node.ended();
         }
-        node.signal(Signal::KILL);
-        node.ended();
     }
 }
 

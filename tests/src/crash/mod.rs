@@ -3,6 +3,7 @@
 //!
 //! The seed chooses the moments; what runs at them is up to the machine.
 
+mod integrity;
 mod ledger;
 mod worker;
 
@@ -42,6 +43,8 @@ pub struct CrashReport {
     pub sent: u64,
     /// Acknowledged writes, all of which were there at the end.
     pub acknowledged: u64,
+    /// Cells whose databases, restored from the bucket, pass SQLite's integrity check.
+    pub sound: usize,
 }
 
 /// SplitMix64, shared by all threads.
@@ -129,7 +132,7 @@ pub fn crash(options: &CrashOptions) -> Result<CrashReport, String> {
     let project = Project::in_memory(&[("wrangler.jsonc", worker::CONFIG), ("src/index.js", worker::WORKER)]);
     let ledger = Ledger::new();
     let mut report = CrashReport::default();
-    thread::scope(|scope| {
+    thread::scope(|scope| -> Result<(), String> {
         // However it ends, the clients end too.
         let clients = Clients::start(scope, &ledger, &random);
         for round in 1..=options.rounds {
@@ -161,8 +164,11 @@ pub fn crash(options: &CrashOptions) -> Result<CrashReport, String> {
         }
         lose_all_but_the_bucket(&project);
         let mut dev = run.start(None);
-        ledger.check(&mut dev).map_err(|lost| format!("after a clean stop: {lost}"))
+        ledger.check(&mut dev).map_err(|lost| format!("after a clean stop: {lost}"))?;
+        dev.stop();
+        Ok(())
     })?;
+    report.sound = integrity::check(&project.file(".celld/dev/bucket"), "Counter")?;
     (report.sent, report.acknowledged) = (ledger.sent(), ledger.acknowledged());
     Ok(report)
 }
@@ -237,7 +243,11 @@ impl Run<'_> {
                 died_at_a_point(&dev)
             }
             Crash::Stop(_) => {
-                ledger.wait(100, &dev)?;
+                // The place may be met long before the stop.
+                let (enough, deadline) = (ledger.acknowledged() + 100, Instant::now() + PATIENCE);
+                while !died_at_a_point(&dev) && ledger.acknowledged() < enough && Instant::now() < deadline {
+                    thread::sleep(Duration::from_millis(2));
+                }
                 dev.signal(Signal::INT);
                 dev.ended();
                 died_at_a_point(&dev)
