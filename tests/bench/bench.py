@@ -3,13 +3,14 @@
 
     tests/bench/bench.py [--seconds N] [--celld PATH] [NAME ...]
 
-Names: hello, counter, storage, dev, memory (default: all). Server and load generator are pinned to one core each. Needs wrk, npm and
+Names: hello, echo, stream, hono, counter, storage, activation, dev, memory (default: all). Server and load generator are pinned to one core each. Needs wrk, npm and
 taskset; installs workerd and wrangler from the npm registry beside itself. Ratios are the result; absolute figures depend on the
 machine and on what else runs on it.
 """
 
 import argparse
 import contextlib
+import http.client
 import json
 import os
 import pathlib
@@ -51,6 +52,30 @@ export default {
     return env.COUNTER.get(env.COUNTER.idFromName(String(next++ % 64))).fetch(request);
   },
 };
+"""
+ECHO = """export default { async fetch(request) { return Response.json(await request.json()); } };
+"""
+STREAM = """const chunk = new Uint8Array(64 * 1024).fill(97);
+export default {
+  fetch() {
+    let left = 16;
+    return new Response(new ReadableStream({
+      type: "bytes",
+      pull(controller) {
+        controller.enqueue(chunk.slice());
+        if (--left === 0) controller.close();
+      },
+    }));
+  },
+};
+"""
+HONO = """import { Hono } from "hono";
+const app = new Hono();
+app.use(async (c, next) => { await next(); c.header("x-one", "1"); });
+app.use("/api/*", async (c, next) => { c.set("user", "ann"); await next(); });
+for (let i = 0; i < 9; i++) app.get(`/api/route${i}/:id`, (c) => c.json({ route: i, id: c.req.param("id"), user: c.get("user") }));
+app.get("/", (c) => c.text("home"));
+export default app;
 """
 
 
@@ -138,9 +163,11 @@ def start_workerd(directory, port):
     return running(["taskset", "-c", SERVER_CORE, str(workerd), "serve", "run.capnp"], directory)
 
 
-def load(url, seconds):
+def load(url, seconds, script=None):
     out = subprocess.run(
-        ["taskset", "-c", LOAD_CORE, "wrk", "-t1", f"-c{CONNECTIONS}", f"-d{seconds}s", "--latency", url],
+        ["taskset", "-c", LOAD_CORE, "wrk", "-t1", f"-c{CONNECTIONS}", f"-d{seconds}s", "--latency"]
+        + (["-s", str(script)] if script else [])
+        + [url],
         check=True, capture_output=True, text=True,
     ).stdout
     bad = re.search(r"Non-2xx or 3xx responses: (\d+)", out)
@@ -148,8 +175,23 @@ def load(url, seconds):
     return {"rate": rate, "p50": re.search(r"\n\s+50%\s+(\S+)", out)[1], "p99": re.search(r"\n\s+99%\s+(\S+)", out)[1], "bad": int(bad[1]) if bad else 0}
 
 
-def throughput(name, source, durable, goal, args, work):
+def bundled(source, directory):
+    """The source with its packages, as one module: workerd takes no packages."""
+    packages = directory / "packages"
+    packages.mkdir(parents=True)
+    (packages / "index.js").write_text(source)
+    subprocess.run(["npm", "install", "--no-audit", "--no-fund", "--loglevel=error", "hono@4.13.19"], cwd=packages, check=True)
+    esbuild = os.environ.get("CELLD_ESBUILD") or "esbuild"
+    subprocess.run([esbuild, "--bundle", "--format=esm", "--log-level=error", "index.js", "--outfile=out.js"], cwd=packages, check=True)
+    return (packages / "out.js").read_text()
+
+
+def throughput(name, source, durable, goal, args, work, path="", body=None):
     directory = work / name
+    script = None
+    if body is not None:
+        script = work / f"{name}.lua"
+        script.write_text(f"wrk.method = 'POST'\nwrk.headers['content-type'] = 'application/json'\nwrk.body = '{body}'\n")
     project(directory, source, durable)
     results = {}
     for server in ("celld", "workerd"):
@@ -157,12 +199,41 @@ def throughput(name, source, durable, goal, args, work):
         start = start_celld(args.celld, directory, port, True) if server == "celld" else start_workerd(directory, port)
         with start as process:
             url = f"http://127.0.0.1:{port}/"
-            wait_for(url, process)
-            load(url, 1)
-            results[server] = load(url, args.seconds)
+            if body is None:
+                wait_for(url, process)
+            else:
+                time.sleep(2)
+            load(url + path, 1, script)
+            results[server] = load(url + path, args.seconds, script)
     for server, r in results.items():
         print(f"{name:8} {server:8} {r['rate']:>10,.0f} requests/s   p50 {r['p50']}  p99 {r['p99']}" + (f"   {r['bad']} FAILED" if r["bad"] else ""))
     print(f"{name:8} ratio    {results['celld']['rate'] / results['workerd']['rate']:>10.2f} x   (goal {goal} x)\n")
+
+
+def activation(args, work):
+    """The first request of a small cell that is in the bucket alone, less the same request again: what an activation costs."""
+    directory = work / "activation"
+    source = STORAGE.replace("String(next++ % 64)", "new URL(request.url).pathname")
+    project(directory, source, True)
+    cells = 300
+    for round in ("write", "read"):
+        port = free_port()
+        with start_celld(args.celld, directory, port, False) as process:
+            url = f"http://127.0.0.1:{port}/"
+            wait_for(url, process)
+            connection = http.client.HTTPConnection("127.0.0.1", port)
+            times = {"cold": [], "warm": []}
+            for i in range(cells):
+                for kind in ("cold", "warm"):
+                    begin = time.perf_counter()
+                    connection.request("GET", f"/cell-{i}")
+                    connection.getresponse().read()
+                    times[kind].append(time.perf_counter() - begin)
+            if round == "write":
+                # Long enough for the cells to be in the history.
+                time.sleep(1)
+    cold, warm = (statistics.median(times[kind]) * 1000 for kind in ("cold", "warm"))
+    print(f"activate celld    first request p50 {cold:.2f} ms, again {warm:.2f} ms: {cold - warm:.2f} ms with the local store's own time   (goal 1 ms without it)\n")
 
 
 def start_times(command, directory, edit, n):
@@ -267,13 +338,22 @@ def main():
             sys.exit(f"{tool} is not on PATH")
     if not (HERE / "node_modules").is_dir():
         subprocess.run(["npm", "ci", "--no-audit", "--no-fund", "--loglevel=error"], cwd=HERE, check=True)
-    names = args.names or ["hello", "counter", "storage", "dev", "memory"]
+    names = args.names or ["hello", "echo", "stream", "hono", "counter", "storage", "activation", "dev", "memory"]
     with tempfile.TemporaryDirectory(prefix="celld-bench-") as temporary:
         work = pathlib.Path(temporary)
         for name in names:
             match name:
                 case "hello":
-                    throughput(name, HELLO, False, 3, args, work)
+                    throughput(name, HELLO, False, 4, args, work)
+                case "echo":
+                    text = json.dumps({"name": "a name", "values": list(range(12)), "note": "about a hundred bytes of JSON"})
+                    throughput(name, ECHO, False, 3, args, work, body=text)
+                case "stream":
+                    throughput(name, STREAM, False, 1.5, args, work)
+                case "hono":
+                    throughput(name, bundled(HONO, work), False, 2, args, work, path="api/route5/42")
+                case "activation":
+                    activation(args, work)
                 case "counter":
                     throughput(name, COUNTER, True, 5, args, work)
                 case "storage":
