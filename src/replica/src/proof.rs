@@ -339,3 +339,39 @@ async fn a_damaged_object_is_named() {
     let error = restore(&bucket, &scope(0)).await.unwrap_err().to_string();
     assert!(error.starts_with(&key), "{error}");
 }
+
+#[tokio::test]
+async fn a_damaged_entry_is_named_and_nothing_is_taken_over() {
+    let bucket = Bucket::in_memory();
+    let old = SessionId::new("n.1").unwrap();
+    let log = SessionLog::start(bucket.clone(), old.clone(), LogOptions::default()).await.unwrap();
+    for txid in 1..=3 {
+        log.wait(log.append(transaction(0, txid))).await.unwrap();
+    }
+    // As after a crash: nothing is folded or sealed.
+    drop(log);
+    let keys: Vec<String> = bucket
+        .list(&keys::log_dir(&old), None, 10)
+        .await
+        .unwrap()
+        .into_iter()
+        .map(|listed| listed.key)
+        .collect();
+    assert_eq!(keys.len(), 3);
+    let whole = bucket.get(&keys[1]).await.unwrap().unwrap().bytes;
+    let successor = SessionId::new("n.2").unwrap();
+    for at in [0, 9, 20, whole.len() / 2, whole.len() - 1] {
+        let mut damaged = whole.to_vec();
+        damaged[at] ^= 0x40;
+        bucket.put(&keys[1], damaged.into()).await.unwrap();
+        let error = seal_session(&bucket, &old, &successor).await.unwrap_err().to_string();
+        assert!(error.contains(&keys[1]), "byte {at}: {error}");
+    }
+    bucket.put(&keys[1], whole.slice(..whole.len() - 5)).await.unwrap();
+    assert!(seal_session(&bucket, &old, &successor).await.unwrap_err().to_string().contains(&keys[1]));
+
+    // Once it is whole again, everything that was acknowledged is there.
+    bucket.put(&keys[1], whole).await.unwrap();
+    seal_session(&bucket, &old, &successor).await.unwrap();
+    assert_eq!(restore(&bucket, &scope(0)).await.unwrap().txid, Txid(3));
+}
