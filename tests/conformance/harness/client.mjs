@@ -6,7 +6,7 @@ import net from "node:net";
 import { openWebSocket } from "./websocket.mjs";
 
 /** A case may take this long, and less when it is known to differ: some of those hang. */
-const LIMIT_MS = 15_000;
+const LIMIT_MS = 30_000;
 const KNOWN_LIMIT_MS = 3000;
 
 /** Headers that belong to the connection or to the clock. */
