@@ -11,23 +11,20 @@ use std::time::Duration;
 
 use celld_ltx::Txid;
 use celld_storage::CellDb;
-use deno_core::{JsRuntime, PollEventLoopOptions, ToV8, v8};
+use deno_core::{JsRuntime, PollEventLoopOptions, v8};
 
 use super::ShardState;
-use super::calls::Payload;
 use super::cells::{Place, Resident};
 use super::events::{ErrorDescription, Events};
 use super::install::{Hooks, install};
-use super::rpc::add_bodies;
-use super::values::{boolean, buffer, call, integer, optional, text};
+use super::values::{call, optional, text};
 use crate::deployment::Deployment;
 use crate::host::{ActivateError, AlarmChange, ConsoleLevel, ConsoleLine};
 use crate::platform::console::ConsoleSink;
 use crate::platform::errors::UserError;
 use crate::platform::isolate::{HeapGuard, Isolate, IsolateError, IsolateOptions};
 use crate::platform::modules::Modules;
-use crate::socket::parked::Said;
-use crate::socket::{Close, OpenSockets, Received};
+use crate::socket::{Close, OpenSockets};
 use crate::storage::table::CellTable;
 
 /// What the ops of one isolate share; in its `OpState`.
@@ -94,11 +91,11 @@ impl ConsoleSink for ShardConsole {
 pub(crate) struct ScriptIsolate {
     pub deployment: Arc<Deployment>,
     pub state: Rc<IsolateState>,
-    isolate: RefCell<Isolate>,
+    pub(super) isolate: RefCell<Isolate>,
     /// By which the watchdog reaches the isolate.
     handle: v8::IsolateHandle,
     heap: Arc<HeapGuard>,
-    hooks: Hooks,
+    pub(super) hooks: Hooks,
     /// Wakes the task that polls the event loop.
     pump: RefCell<Option<Waker>>,
     /// Set when the isolate is about to be dropped: the pump ends.
@@ -258,7 +255,7 @@ impl ScriptIsolate {
     }
 
     /// One turn that calls `hook` with the arguments that `args` makes.
-    fn turn<'f>(
+    pub(super) fn turn<'f>(
         &self,
         hook: &v8::Global<v8::Function>,
         args: impl for<'s, 'i> FnOnce(&mut v8::PinScope<'s, 'i>) -> Vec<v8::Local<'s, v8::Value>> + 'f,
@@ -273,121 +270,6 @@ impl ScriptIsolate {
         if let Some(waker) = &*self.pump.borrow() {
             waker.wake_by_ref();
         }
-    }
-
-    /// A request of the public listener; `id` is its number in the event table.
-    pub fn dispatch_fetch(&self, id: u32, method: &str, url: &str, has_body: bool) {
-        self.turn(&self.hooks.dispatch_fetch, |scope| {
-            vec![integer(scope, id), text(scope, method), text(scope, url), boolean(scope, has_body)]
-        });
-    }
-
-    /// A `fetch` for a cell, from another thread or isolate.
-    #[allow(clippy::too_many_arguments)]
-    pub fn deliver_fetch(
-        &self,
-        id: u32,
-        class: &str,
-        cell: &str,
-        name: Option<&str>,
-        method: &str,
-        url: &str,
-        has_body: bool,
-    ) {
-        self.turn(&self.hooks.deliver_fetch, |scope| {
-            vec![
-                integer(scope, id),
-                text(scope, class),
-                text(scope, cell),
-                optional(scope, name),
-                text(scope, method),
-                text(scope, url),
-                boolean(scope, has_body),
-            ]
-        });
-    }
-
-    /// An RPC call for a cell, from another thread or isolate.
-    pub fn deliver_rpc(
-        &self,
-        id: u32,
-        class: &str,
-        cell: &str,
-        name: Option<&str>,
-        path: &[String],
-        args: Option<Payload>,
-    ) {
-        let parts = self.parts(args);
-        self.turn(&self.hooks.deliver_rpc, |scope| {
-            let mut values =
-                vec![integer(scope, id), text(scope, class), text(scope, cell), optional(scope, name)];
-            values.extend(rpc_values(scope, path, parts));
-            values
-        });
-    }
-
-    /// An RPC call for what this isolate has handed out as `target`.
-    pub fn deliver_export(&self, id: u32, target: u32, path: &[String], args: Option<Payload>) {
-        let parts = self.parts(args);
-        self.turn(&self.hooks.deliver_export, |scope| {
-            let mut values = vec![integer(scope, id), integer(scope, target)];
-            values.extend(rpc_values(scope, path, parts));
-            values
-        });
-    }
-
-    /// The number of holders of what this isolate has handed out as `target` changes.
-    pub fn count_export(&self, target: u32, change: i32) {
-        self.turn(&self.hooks.count_export, |scope| {
-            vec![integer(scope, target), v8::Integer::new(scope, change).into()]
-        });
-    }
-
-    /// Takes a payload apart; its streams become resources of this isolate.
-    fn parts(&self, payload: Option<Payload>) -> Option<Parts> {
-        let Payload { bytes, caps, bodies } = payload?;
-        let mut isolate = self.isolate.borrow_mut();
-        let mut entered = isolate.enter();
-        let op_state = entered.runtime().op_state();
-        let rids = add_bodies(&mut op_state.borrow_mut(), bodies);
-        Some(Parts { bytes, caps, rids })
-    }
-
-    /// The alarm of a cell is due; `id` is the number of the run in the event table.
-    pub fn deliver_alarm(&self, id: u32, scope: &celld_ids::CellScope, time: i64, failures: u32) {
-        self.turn(&self.hooks.deliver_alarm, |scope_| {
-            vec![
-                integer(scope_, id),
-                text(scope_, scope.class()),
-                text(scope_, scope.id()),
-                // Exact: times end in the year 2189.
-                v8::Number::new(scope_, time as f64).into(),
-                integer(scope_, failures),
-            ]
-        });
-    }
-
-    /// Something that a parked socket of a cell said; `id` is its number in the event table.
-    pub fn deliver_socket(&self, id: u32, resident: &Resident, socket: u32, said: Said) {
-        let frame = match said {
-            Said::Frame(frame) => Some(frame),
-            Said::Lost => None,
-        };
-        self.turn(&self.hooks.deliver_socket, |scope| {
-            let said = match Received(frame).to_v8(scope) {
-                Ok(said) => said,
-                // Longer than a string may be: to the cell the connection is lost.
-                Err(_) => v8::null(scope).into(),
-            };
-            vec![
-                integer(scope, id),
-                text(scope, resident.scope.class()),
-                text(scope, resident.scope.id()),
-                optional(scope, resident.sockets.name.borrow().as_deref()),
-                integer(scope, socket),
-                said,
-            ]
-        });
     }
 
     /// Takes a cell out of the isolate: fails what it was doing, gives its database back to the shard.
@@ -475,31 +357,6 @@ impl Limit {
             Limit::Memory => "Durable Object's isolate exceeded its memory limit and was reset.".to_owned(),
         }
     }
-}
-
-/// A payload of which the streams are in the resource table.
-struct Parts {
-    bytes: Vec<u8>,
-    caps: Option<Vec<u8>>,
-    rids: Vec<deno_core::ResourceId>,
-}
-
-/// Path, bytes, capabilities and resources as js/events/main.js takes them.
-fn rpc_values<'s>(
-    scope: &mut v8::PinScope<'s, '_>,
-    path: &[String],
-    parts: Option<Parts>,
-) -> [v8::Local<'s, v8::Value>; 4] {
-    let names: Vec<v8::Local<'s, v8::Value>> = path.iter().map(|name| text(scope, name)).collect();
-    let path = v8::Array::new_with_elements(scope, &names).into();
-    let undefined: v8::Local<'s, v8::Value> = v8::undefined(scope).into();
-    let Some(Parts { bytes, caps, rids }) = parts else {
-        return [path, undefined, undefined, undefined];
-    };
-    let bytes = buffer(scope, bytes);
-    let caps = caps.map_or(undefined, |caps| buffer(scope, caps));
-    let rids: Vec<v8::Local<'s, v8::Value>> = rids.into_iter().map(|rid| integer(scope, rid)).collect();
-    [path, bytes, caps, v8::Array::new_with_elements(scope, &rids).into()]
 }
 
 /// Moves the database of `handle` out of the isolate's table and parks it.

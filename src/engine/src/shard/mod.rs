@@ -6,6 +6,7 @@ mod alarms;
 pub mod body;
 pub mod calls;
 mod cells;
+mod deliver;
 pub mod events;
 mod extension;
 pub mod http;
