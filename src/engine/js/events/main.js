@@ -16,7 +16,7 @@ import { installEntrypoints, makeExports, makeService } from "ext:celld_events/e
 import { describeError } from "ext:celld_events/errors.js";
 import { assertResponse, fromInnerRequest, HostRequest, respond } from "ext:celld_events/request.js";
 import { deliverSocket, installSockets } from "ext:celld_events/sockets.js";
-import { DurableObjectState } from "ext:celld_events/state.js";
+import { DurableObjectState, setDeletesAlarm } from "ext:celld_events/state.js";
 import { callExport, count, NOBODY, thrownBy } from "ext:celld_events/rpc_exports.js";
 import { callInCell, DurableObjectNamespace, fetchInCell, setRpcBase } from "ext:celld_events/stub.js";
 import { configure as configureSockets } from "ext:celld_socket/websocket.js";
@@ -83,15 +83,23 @@ let env = {};
 let exportsOfScript = {};
 let handleFetch = null;
 
-/** Builds `env` and checks that the script exports what its configuration names. Throws an error that names what is missing. */
-function install(namespace, config) {
+/** Builds `env`, before the script is evaluated: modules may read it while they are. Services follow when the exports are known. */
+function prepare(config) {
   env = {};
   for (const { name, kind, value } of config.bindings) {
     if (kind === "durable_object") env[name] = new DurableObjectNamespace(value);
-    else if (kind === "service") env[name] = serviceOf(namespace, name, value, config.main);
-    else env[name] = value;
+    else if (kind !== "service") env[name] = value;
   }
   setEnv(env);
+  setDeletesAlarm(config.deleteAllDeletesAlarm);
+  if (config.populateProcessEnv) populateProcessEnv();
+}
+
+/** Completes `env` and checks that the script exports what its configuration names. Throws an error that names what is missing. */
+function install(namespace, config) {
+  for (const { name, kind, value } of config.bindings) {
+    if (kind === "service") env[name] = serviceOf(namespace, name, value, config.main);
+  }
   installEntrypoints({ namespace, env, makeContext: (event, props) => new ExecutionContext(event, props), hold, finish });
   exportsOfScript = makeExports(
     namespace,
@@ -132,7 +140,6 @@ function install(namespace, config) {
         "binding names.",
     );
   }
-  if (config.populateProcessEnv) populateProcessEnv();
 }
 
 /** `env.NAME` of a service binding to this Worker itself. */
@@ -287,5 +294,6 @@ internals.celldEvents = {
   evict,
   install,
   liveEvents,
+  prepare,
   terminated,
 };

@@ -12,8 +12,16 @@ import { begin, blockConcurrencyWhile, end, exclusively, GONE, resetCell } from 
 import { parkedSockets } from "ext:celld_events/sockets.js";
 import { createStorage } from "ext:celld_storage/storage.js";
 
+let deletesAlarm = false;
+
+/** Whether `deleteAll` deletes the alarm too, by the compatibility date. */
+function setDeletesAlarm(value) {
+  deletesAlarm = value;
+}
+
 function storageHooks(cell) {
   return {
+    deletesAlarm: () => deletesAlarm,
     bookmark: () => op_cell_bookmark(cell.handle),
     bookmarkAt: (time) => op_cell_bookmark_at(cell.handle, time),
     checkBookmark: (bookmark) => op_cell_check_bookmark(cell.handle, bookmark),
@@ -120,4 +128,4 @@ class DurableObjectState {
   }
 }
 
-export { DurableObjectState };
+export { DurableObjectState, setDeletesAlarm };

@@ -1,6 +1,6 @@
 // `ctx.storage`.
 
-import { primordials } from "ext:core/mod.js";
+import { core, primordials } from "ext:core/mod.js";
 import {
   op_storage_delete_all,
   op_storage_get_alarm,
@@ -16,10 +16,26 @@ import { get, list, put, remove } from "ext:celld_storage/operations.js";
 import { createSql } from "ext:celld_storage/sql.js";
 import { runTransaction } from "ext:celld_storage/transaction.js";
 
-const { Error, ObjectDefineProperty, SymbolToStringTag, TypeError } = primordials;
+const { ObjectDefineProperty, Symbol, SymbolToStringTag, TypeError } = primordials;
+const { getAsyncContext, setAsyncContext } = core;
 
 const OWNER = "DurableObjectStorage";
 const INTERNAL = {};
+
+/** The storage whose transaction the running code belongs to; it travels with every await. */
+const kTransaction = Symbol("transaction");
+
+const isWithin = (storage) => getAsyncContext()?.[kTransaction] === storage;
+
+function within(storage, run) {
+  const previous = getAsyncContext();
+  setAsyncContext({ __proto__: null, ...previous, [kTransaction]: storage });
+  try {
+    return run();
+  } finally {
+    setAsyncContext(previous);
+  }
+}
 
 class DurableObjectStorage {
   #cell;
@@ -52,7 +68,7 @@ class DurableObjectStorage {
   }
 
   async deleteAll(options = undefined) {
-    const withAlarm = options?.deleteAlarm === true;
+    const withAlarm = options?.deleteAlarm === true || this.#hooks.deletesAlarm();
     op_storage_delete_all(this.#cell, withAlarm);
     if (withAlarm) this.#hooks.alarmReplaced();
   }
@@ -60,13 +76,15 @@ class DurableObjectStorage {
   /** Runs an asynchronous closure whose writes are kept together or not at all; no other event is delivered meanwhile. */
   async transaction(closure) {
     if (typeof closure !== "function") throw wrongType("transaction", OWNER, 1, "function");
+    // One inside of another is a part of it: waiting for the outer one to end would be for ever.
+    if (isWithin(this)) return await runTransaction(this.#cell, this.#hooks, closure);
     const previous = this.#lastTransaction;
     let release;
     const turn = new Promise((resolve) => release = resolve);
     this.#lastTransaction = turn;
     try {
       if (previous !== undefined) await previous;
-      return await this.#hooks.exclusively(() => runTransaction(this.#cell, this.#hooks, closure));
+      return await this.#hooks.exclusively(() => within(this, () => runTransaction(this.#cell, this.#hooks, closure)));
     } finally {
       if (this.#lastTransaction === turn) this.#lastTransaction = undefined;
       release();
@@ -140,6 +158,7 @@ ObjectDefineProperty(DurableObjectStorage.prototype, SymbolToStringTag, {
 const NO_HOOKS = {
   durable: async () => {},
   exclusively: (run) => run(),
+  deletesAlarm: () => false,
   bookmark: async () => "",
   bookmarkAt: async () => "",
   checkBookmark: async () => {},
@@ -152,6 +171,7 @@ const NO_HOOKS = {
  * The storage of a cell. `hooks` is what storage needs of the cell's instance:
  * `durable()` resolves when everything the cell has written is durable and rejects when it never will be;
  * `exclusively(run)` runs an asynchronous function while no event is delivered, and settles as it does;
+ * `deletesAlarm()` is true when `deleteAll` deletes the alarm too;
  * `bookmark()`, `bookmarkAt(ms)` and `checkBookmark(text)` are of the cell's history;
  * `checkAlarmHandler()` throws if the class has no `alarm` method; `isAlarmFiring()` is true while that method runs and has not
  * set or deleted the alarm, which `alarmReplaced()` notes.

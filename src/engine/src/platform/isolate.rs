@@ -213,6 +213,8 @@ impl HeapGuard {
 /// see, and from then on code comes from modules only.
 fn boot(runtime: &mut JsRuntime, modules: &Modules) -> Result<Booted, IsolateError> {
     let boot_error = |error: &dyn std::fmt::Display| IsolateError::Boot(error.to_string());
+    // It would hold up every event of the thread.
+    runtime.v8_isolate().set_allow_atomics_wait(false);
     let options = BootOptions { compatibility_flags: &modules.script().compatibility_flags };
     let options = serde_json::to_string(&options).map_err(|error| boot_error(&error))?;
     let script = format!("__bootstrap.internals.celldBoot({options})");

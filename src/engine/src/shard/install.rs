@@ -31,6 +31,7 @@ struct InstallConfig<'a> {
     main: &'a str,
     classes: Vec<&'a str>,
     populate_process_env: bool,
+    delete_all_deletes_alarm: bool,
     bindings: Vec<InstallBinding<'a>>,
     sockets: SocketBehaviour,
 }
@@ -44,13 +45,15 @@ struct SocketBehaviour {
     limits_reason: bool,
 }
 
+/// Flag, date from which it is on, flag that turns it off: those of workerd.
+fn is_on(script: &Script, flag: &str, date: &str, off: &str) -> bool {
+    script.has_flag(flag)
+        || (!script.has_flag(off) && script.compatibility_date.as_deref().is_some_and(|d| d >= date))
+}
+
 impl SocketBehaviour {
     fn of(script: &Script) -> SocketBehaviour {
-        // Flag, date from which it is on, flag that turns it off: those of workerd.
-        let on = |flag, date, off| {
-            script.has_flag(flag)
-                || (!script.has_flag(off) && script.compatibility_date.as_deref().is_some_and(|d| d >= date))
-        };
+        let on = |flag, date, off| is_on(script, flag, date, off);
         SocketBehaviour {
             auto_reply: on(
                 "web_socket_auto_reply_to_close",
@@ -90,6 +93,12 @@ fn install_config(deployment: &Deployment) -> InstallConfig<'_> {
         main: &script.main,
         classes: script.classes(),
         populate_process_env: populates_process_env(script),
+        delete_all_deletes_alarm: is_on(
+            script,
+            "delete_all_deletes_alarm",
+            "2026-02-24",
+            "delete_all_preserves_alarm",
+        ),
         bindings: bindings.collect(),
         sockets: SocketBehaviour::of(script),
     }
@@ -106,6 +115,35 @@ fn populates_process_env(script: &Script) -> bool {
             && !script.has_flag("nodejs_compat_do_not_populate_process_env"))
 }
 
+/// Code comes from modules only, WebAssembly too.
+extern "C" fn refuse_wasm(_: v8::Local<v8::Context>, _: v8::Local<v8::String>) -> bool {
+    false
+}
+
+/// Gives the isolate its `env`, before the script is evaluated.
+pub(super) fn prepare(isolate: &mut Isolate, deployment: &Deployment) -> Result<(), BuildError> {
+    let hooks = isolate.hooks().clone();
+    let mut entered = isolate.enter();
+    let runtime = entered.runtime();
+    deno_core::scope!(scope, runtime);
+    v8::tc_scope!(let scope, scope);
+    let hooks = v8::Local::new(scope, hooks);
+    let key = text(scope, "prepare");
+    let prepare = hooks.get(scope, key).and_then(|v| v8::Local::<v8::Function>::try_from(v).ok());
+    let prepare = prepare.ok_or_else(|| BuildError::Engine("the snapshot has no prepare".into()))?;
+    let prepare = v8::Global::new(scope, prepare);
+    let config = deno_core::serde_v8::to_v8(scope, install_config(deployment))
+        .map_err(|e| BuildError::Engine(e.to_string()))?;
+    call(scope, &prepare, &[config]);
+    match scope.exception() {
+        None => Ok(()),
+        Some(exception) => {
+            let error = deno_core::error::JsError::from_v8_exception(scope, exception);
+            Err(BuildError::Script(UserError::from_js(&error).message))
+        }
+    }
+}
+
 pub(super) fn install(
     isolate: &mut Isolate,
     namespace: &v8::Global<v8::Object>,
@@ -114,6 +152,8 @@ pub(super) fn install(
     let hooks = isolate.hooks().clone();
     let mut entered = isolate.enter();
     let runtime = entered.runtime();
+    // The script's own modules are compiled by now.
+    runtime.v8_isolate().set_allow_wasm_code_generation_callback(refuse_wasm);
     deno_core::scope!(scope, runtime);
     v8::tc_scope!(let scope, scope);
     let hooks = v8::Local::new(scope, hooks);

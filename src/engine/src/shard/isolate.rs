@@ -16,7 +16,7 @@ use deno_core::{JsRuntime, PollEventLoopOptions, v8};
 use super::ShardState;
 use super::cells::{Place, Resident};
 use super::events::{ErrorDescription, Events};
-use super::install::{Hooks, install};
+use super::install::{Hooks, install, prepare};
 use super::values::{call, optional, text};
 use crate::deployment::Deployment;
 use crate::host::{ActivateError, AlarmChange, ConsoleLevel, ConsoleLine};
@@ -158,6 +158,7 @@ impl ScriptIsolate {
             op_state.put(state.clone());
             op_state.put(CellTable::default());
         }
+        prepare(&mut isolate, &deployment)?;
         let limit = std::time::Duration::from_secs(START_SECONDS);
         let handle = isolate.enter().runtime().v8_isolate().thread_safe_handle();
         let loading = tokio::time::timeout(limit, watched(shard, &handle, limit, isolate.load_main())).await;
