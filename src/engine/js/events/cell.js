@@ -116,6 +116,7 @@ function deliverNext() {
 function gone() {
   const error = new Error("The Durable Object was reset while this event waited for it.");
   error.retryable = true;
+  error.durableObjectReset = true;
   return error;
 }
 
@@ -220,7 +221,7 @@ function evict(className, id, reason) {
   const key = cellKey(className, id);
   const cell = cells.get(key);
   if (cell === undefined) return;
-  drop(cell, key, reason === undefined ? gone() : new Error(reason));
+  drop(cell, key, reason === undefined ? gone() : Object.assign(new Error(reason), { durableObjectReset: true }));
 }
 
 /** Runs `callback` while no event is delivered to the cell; settles as it does. */
@@ -252,7 +253,9 @@ function blockConcurrencyWhile(cell, callback) {
 function resetCell(cell, error) {
   if (cell.phase === GONE) return;
   const handle = cell.handle;
-  drop(cell, cellKey(cell.className, cell.id), toError(error));
+  const reset = toError(error);
+  if (Object.isExtensible(reset)) Object.assign(reset, { remote: true, durableObjectReset: true });
+  drop(cell, cellKey(cell.className, cell.id), reset);
   op_cell_reset(handle);
 }
 

@@ -7,18 +7,13 @@ const kConstruct = Symbol("construct");
 class DurableObjectId {
   #hex;
   #className;
-  #name;
 
   constructor(key, className, hex, name) {
     if (key !== kConstruct) throw new TypeError("Illegal constructor");
     this.#className = className;
     this.#hex = hex;
-    this.#name = name;
-  }
-
-  /** The name that the ID was made from, if it was made by `idFromName`. */
-  get name() {
-    return this.#name;
+    // What the ID was made from, if it was made by `idFromName`; as on the platform, all that JSON shows of it.
+    if (name !== undefined) this.name = name;
   }
 
   toString() {
@@ -26,7 +21,12 @@ class DurableObjectId {
   }
 
   equals(other) {
-    return isId(other) && other.#hex === this.#hex;
+    if (!isId(other)) {
+      throw new TypeError(
+        "Failed to execute 'equals' on 'DurableObjectId': parameter 1 is not of type 'DurableObjectId'.",
+      );
+    }
+    return other.#hex === this.#hex;
   }
 
   static is(value) {

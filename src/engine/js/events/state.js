@@ -78,7 +78,7 @@ class DurableObjectState {
     if (typeof callback !== "function") {
       return Promise.reject(
         new TypeError(
-          "Failed to execute 'blockConcurrencyWhile' on 'DurableObjectState': parameter 1 is not of type 'Function'.",
+          "Failed to execute 'blockConcurrencyWhile' on 'DurableObjectState': parameter 1 is not of type 'function'.",
         ),
       );
     }
@@ -120,9 +120,8 @@ class DurableObjectState {
   /** Ends the instance at once; whatever it was doing fails with `reason`. */
   abort(reason) {
     const cell = this.#cell;
-    const error = reason instanceof Error
-      ? reason
-      : new Error(reason === undefined ? "Application called abort() to reset Durable Object." : String(reason));
+    // Whoever waits for the object hears the reason as text, as on the platform.
+    const error = new Error(reason === undefined ? "Application called abort() to reset Durable Object." : String(reason));
     if (cell.phase !== GONE) resetCell(cell, error);
     throw error;
   }

@@ -97,18 +97,20 @@ function fetchInCell(cell, makeRequest, resolve, reject) {
   }, fail);
 }
 
-function fetchCell(className, id, name, request) {
+function fetchCell(client, request) {
+  if (client.broken !== null) return Promise.reject(client.broken());
+  const { className, id, name } = client;
   const gate = outputGate();
   const taken = takeRequest(request);
   const caller = currentEvent()?.cell;
   if (caller) gateBody(caller, taken.body);
-  if (gate === null) return fetchCellNow(className, id, name, taken);
-  return gate.then(() => fetchCellNow(className, id, name, taken));
+  if (gate === null) return fetchCellNow(client, taken);
+  return gate.then(() => fetchCellNow(client, taken));
 }
 
-function fetchCellNow(className, id, name, inner) {
-  const cell = localCell(className, id, name);
-  if (cell === null) return fetchRemote(className, id, name, inner);
+function fetchCellNow(client, inner) {
+  const cell = localCell(client.className, client.id, client.name);
+  if (cell === null) return fetchRemote(client, inner);
   return new Promise((resolve, reject) => {
     fetchInCell(
       cell,
@@ -120,12 +122,13 @@ function fetchCellNow(className, id, name, inner) {
           reject(error);
         }
       },
-      (error) => reject(receiveThrown(thrownBy(NOBODY, error))),
+      (error) => reject(client.note(receiveThrown(thrownBy(NOBODY, error)))),
     );
   });
 }
 
-async function fetchRemote(className, id, name, inner) {
+async function fetchRemote(client, inner) {
+  const { className, id, name } = client;
   const rid = inner.body === null ? NO_BODY : bodyToRid(inner.body);
   const answer = await op_cell_fetch(
     className,
@@ -137,7 +140,9 @@ async function fetchRemote(className, id, name, inner) {
     rid,
   );
   if (answer.error) throw remoteError(answer.error);
-  if (answer.thrown) throw receiveThrown({ bytes: answer.thrown, caps: answer.caps ?? null, rids: answer.rids });
+  if (answer.thrown) {
+    throw client.note(receiveThrown({ bytes: answer.thrown, caps: answer.caps ?? null, rids: answer.rids }));
+  }
   return responseFromHost(answer.status, answer.statusText, answer.headers, answer.body, answer.length, answer.socket);
 }
 
@@ -194,22 +199,43 @@ class CellClient {
     this.className = className;
     this.id = id;
     this.name = name;
+    /** Makes the error of every further call, once the object was reset under one: the caller is to make a new stub. */
+    this.broken = null;
+  }
+
+  /** Takes note of what a call has thrown, and gives it back. */
+  note(error) {
+    if (error?.durableObjectReset === true) {
+      const { message, retryable } = error;
+      this.broken = () => {
+        const again = Object.assign(new Error(message), { durableObjectReset: true });
+        return retryable === true ? Object.assign(again, { retryable }) : again;
+      };
+    }
+    return error;
   }
 
   call(path, args) {
+    if (this.broken !== null) return Promise.reject(this.broken());
     return send(path, args, async (path, payload) => {
       const { className, id, name } = this;
       const cell = localCell(className, id, name);
-      if (cell !== null) return local((resolve, reject) => callInCell(cell, path, payload, resolve, reject));
-      return receiveAnswer(
-        await op_rpc_call(
-          { cell: [className, id, name ?? null] },
-          path,
-          payload?.bytes ?? null,
-          payload?.caps ?? null,
-          payload?.rids ?? [],
-        ),
-      );
+      try {
+        if (cell !== null) {
+          return await local((resolve, reject) => callInCell(cell, path, payload, resolve, reject));
+        }
+        return receiveAnswer(
+          await op_rpc_call(
+            { cell: [className, id, name ?? null] },
+            path,
+            payload?.bytes ?? null,
+            payload?.caps ?? null,
+            payload?.rids ?? [],
+          ),
+        );
+      } catch (error) {
+        throw this.note(error);
+      }
     });
   }
 }
@@ -236,8 +262,7 @@ class DurableObjectStub {
     let request;
     try {
       request = init === undefined && input instanceof Request ? input : new Request(input, init);
-      const { className, id, name } = this.#client;
-      return fetchCell(className, id, name, request);
+      return fetchCell(this.#client, request);
     } catch (error) {
       return Promise.reject(error);
     }
@@ -285,6 +310,9 @@ addStubKind({
   revive: (cap) => cap.k === "cell" ? makeStub(makeId(cap.className, cap.id, cap.name)) : null,
 });
 
+const notAString = (method) =>
+  new TypeError(`Failed to execute '${method}' on 'DurableObjectNamespace': parameter 1 is not of type 'string'.`);
+
 /** `env.NAME` of a Durable Object binding. */
 class DurableObjectNamespace {
   #className;
@@ -294,12 +322,12 @@ class DurableObjectNamespace {
   }
 
   idFromName(name) {
-    if (arguments.length < 1) throw new TypeError("Failed to execute 'idFromName': 1 argument required.");
+    if (name === undefined) throw notAString("idFromName");
     return idFromName(this.#className, name);
   }
 
   idFromString(text) {
-    if (arguments.length < 1) throw new TypeError("Failed to execute 'idFromString': 1 argument required.");
+    if (text === undefined) throw notAString("idFromString");
     return idFromString(this.#className, text);
   }
 
@@ -331,5 +359,10 @@ class DurableObjectNamespace {
     throw new Error("Jurisdiction restrictions are not implemented in celld.");
   }
 }
+
+Object.defineProperty(DurableObjectNamespace.prototype, Symbol.toStringTag, {
+  value: "DurableObjectNamespace",
+  configurable: true,
+});
 
 export { callInCell, DurableObjectNamespace, DurableObjectStub, fetchInCell, setRpcBase };
