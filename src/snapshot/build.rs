@@ -3,7 +3,7 @@
 
 #[path = "build/import_graph.rs"]
 mod import_graph;
-#[path = "build/patches.rs"]
+#[path = "build/patches/mod.rs"]
 mod patches;
 #[path = "build/residual.rs"]
 mod residual;

@@ -15,3 +15,4 @@ mod web;
 pub use engine::{AdoptError, Engine, StartError};
 pub use platform::snapshot::Snapshot;
 pub use shard::{BuildError, Census, ShardOptions, StoppedCell};
+pub use web::CacheStore;

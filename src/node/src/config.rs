@@ -65,6 +65,8 @@ pub struct Limits {
     pub max_cell_requests: usize,
     /// Cells that may start cold at the same time (`CELLD_ACTIVATIONS`), at least 1.
     pub max_activations: usize,
+    /// What the Cache API may hold in memory, in bytes (`CELLD_CACHE_BYTES`). Zero: nothing is ever found.
+    pub cache_bytes: usize,
     /// The deadline of an operation that is not a restore (`CELLD_OPERATION_DEADLINE_MS`).
     pub operation_deadline: Duration,
 }
@@ -75,6 +77,7 @@ impl Default for Limits {
             max_request_body_bytes: 1 << 30,
             max_cell_requests: 64,
             max_activations: 16,
+            cache_bytes: 64 << 20,
             operation_deadline: Duration::from_secs(15),
         }
     }

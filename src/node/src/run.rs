@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use celld_engine::{Engine, ShardOptions};
+use celld_engine::{CacheStore, Engine, ShardOptions};
 use celld_ids::SessionId;
 use celld_images::Images;
 use celld_replica::SessionLog;
@@ -161,6 +161,7 @@ async fn run_to_the_end(
             images: images.dir().clone(),
             // User code must not reach the operator's API.
             deny_net: spellings(addresses.internal),
+            cache: Arc::new(CacheStore::new(config.limits.cache_bytes)),
             intercept: Some(public.clone()),
         },
         host.clone(),

@@ -69,6 +69,7 @@ impl Settings {
                     .unwrap_or(limits.max_request_body_bytes),
                 max_cell_requests: count("CELLD_MAX_CELL_REQUESTS").unwrap_or(limits.max_cell_requests),
                 max_activations: count("CELLD_ACTIVATIONS").unwrap_or_else(|| default_activations(cpus)),
+                cache_bytes: count("CELLD_CACHE_BYTES").unwrap_or(limits.cache_bytes),
                 operation_deadline: milliseconds("CELLD_OPERATION_DEADLINE_MS")
                     .unwrap_or(limits.operation_deadline),
             },
@@ -230,6 +231,7 @@ mod tests {
         };
         assert_eq!(node.limits.max_request_body_bytes, documented("CELLD_MAX_REQUEST_BODY_BYTES"));
         assert_eq!(node.limits.max_cell_requests as u64, documented("CELLD_MAX_CELL_REQUESTS"));
+        assert_eq!(node.limits.cache_bytes as u64, documented("CELLD_CACHE_BYTES"));
         assert_eq!(
             node.limits.operation_deadline.as_millis() as u64,
             documented("CELLD_OPERATION_DEADLINE_MS")

@@ -350,6 +350,14 @@ pub(crate) static SETTINGS: &[Setting] = &[
         "Concurrent fetch events of one cell. Above it: status 503, Retry-After: 1, X-Celld-Overload: cell.",
     ),
     works(
+        &["CELLD_CACHE_BYTES"],
+        None,
+        integer(0, u64::MAX, "bytes"),
+        "67108864",
+        Group::Limits,
+        "What the Cache API may hold in memory. Each node has a cache of its own; 0 turns it off.",
+    ),
+    works(
         &["CELLD_SHARDS"],
         None,
         integer(1, 1024, "threads"),

@@ -8,6 +8,7 @@ import { op_cell_gate, op_cell_gate_open } from "ext:core/ops";
 import { GONE } from "ext:celld_events/cell.js";
 import { currentEvent } from "ext:celld_events/context.js";
 import { setOutput } from "ext:celld_socket/fetch.js";
+import { setCacheGate } from "ext:celld_web/cache.js";
 
 const { getReadableStreamResourceBacking, ReadableStream } = core.loadExtScript("ext:deno_web/06_streams.js");
 
@@ -51,5 +52,7 @@ setOutput({
     if (cell) gateBody(cell, body);
   },
 });
+
+setCacheGate(outputGate);
 
 export { gateBody, gateStream, outputGate };

@@ -206,7 +206,7 @@ function answer(id, event, response) {
     assertResponse(response);
     // Work behind the response may still look at the request, which the host is about to forget.
     if (event.waiting > 1) event.request.materialize();
-    respond(id, response);
+    respond(id, response, true);
   } catch (error) {
     fail(id, event, error);
     return;

@@ -12,6 +12,9 @@ import {
   op_respond_text,
   op_respond_upgrade,
 } from "ext:core/ops";
+import { encoded } from "ext:celld_web/encoding.js";
+import { decodeFields, encodeFields, toBytes } from "ext:celld_web/fields.js";
+import { isUsual, phraseOf } from "ext:celld_web/phrases.js";
 import { asksForSocket, NOT_ASKED_FOR, Response, setSocket, socketOf } from "ext:celld_socket/response.js";
 import { moveSocket, socketFromResource, takeForResponse } from "ext:celld_socket/websocket.js";
 
@@ -42,22 +45,6 @@ const {
 
 const NO_BODY = -1;
 
-/** `name NUL value NUL …`, one character a byte, as a list of pairs. */
-function decodeHeaders(text) {
-  const list = [];
-  if (text.length === 0) return list;
-  const parts = text.split("\0");
-  for (let i = 0; i + 1 < parts.length; i += 2) list.push([parts[i], parts[i + 1]]);
-  return list;
-}
-
-/** The reverse of `decodeHeaders`. Header values are byte strings, so the result has one byte a character. */
-function encodeHeaders(list) {
-  let text = "";
-  for (let i = 0; i < list.length; i++) text += list[i][0] + "\0" + list[i][1] + "\0";
-  return text;
-}
-
 /** A request of the host: headers and body are fetched when they are first looked at. */
 class HostRequest {
   #id;
@@ -65,6 +52,7 @@ class HostRequest {
   #url;
   #headers;
   #body;
+  #cf;
 
   constructor(id, method, url, hasBody) {
     this.#id = id;
@@ -83,7 +71,16 @@ class HostRequest {
   }
 
   get headerList() {
-    return this.#headers ??= decodeHeaders(op_request_headers(this.#id));
+    return this.#headers ??= decodeFields(op_request_headers(this.#id));
+  }
+
+  /** What the platform tells of the connection. Nothing is known here; code that looks for a field finds that it is not set. */
+  get cf() {
+    return this.#cf ??= {};
+  }
+
+  set cf(value) {
+    this.#cf = value;
   }
 
   get body() {
@@ -205,8 +202,29 @@ function markSent(response) {
   if (body?.streamOrStatic?.consumed === false) body.streamOrStatic.consumed = true;
 }
 
-/** Sends `response` as the answer to event `id`. Throws when it cannot be sent, having sent nothing. */
-function respond(id, response) {
+/** How the body is to be encoded on the wire: `Content-Encoding` of a response whose body is not encoded already. */
+function wireEncoding(inner) {
+  if (inner.isEncoded || inner.body === null) return null;
+  for (const [name, value] of inner.headerList) {
+    if (name.length === 16 && name.toLowerCase() === "content-encoding") {
+      const encoding = value.trim().toLowerCase();
+      return encoding === "gzip" || encoding === "br" ? encoding : null;
+    }
+  }
+  return null;
+}
+
+/** The header list of a response on the wire, behind the reason phrase if it has one: an empty name and the phrase. */
+function encodeHead(inner) {
+  const headers = encodeFields(wireHeaderList(inner));
+  return isUsual(inner.status, inner.statusMessage) ? headers : `\0${toBytes(inner.statusMessage)}\0${headers}`;
+}
+
+/**
+ * Sends `response` as the answer to event `id`, a public one or one from another isolate. Throws when it cannot be sent, having sent
+ * nothing.
+ */
+function respond(id, response, isPublic = false) {
   if (responseBodyUsed(response)) throw usedTwice();
   if (response[serveFastStatusKey] === 200 && !response[serveFastConsumedKey]) {
     const body = response[serveFastBodyKey];
@@ -223,7 +241,7 @@ function respond(id, response) {
     }
   }
   const inner = toInnerResponse(response);
-  const headers = encodeHeaders(wireHeaderList(inner));
+  const headers = encodeHead(inner);
   const socket = inner.status === 101 ? socketOf(response) : null;
   if (socket !== null) {
     if (!op_respond_upgrade(id, headers, takeForResponse(socket))) throw new TypeError(NOT_ASKED_FOR);
@@ -235,6 +253,11 @@ function respond(id, response) {
     return;
   }
   if (body.unusable()) throw usedTwice();
+  const encoding = isPublic && !inner.bodyDecoded ? wireEncoding(inner) : null;
+  if (encoding !== null) {
+    op_respond_stream(id, inner.status, headers, resourceForReadableStream(encoded(body.stream, encoding)));
+    return;
+  }
   const held = body.streamOrStatic.body;
   if (typeof held === "string") {
     body.streamOrStatic.consumed = true;
@@ -253,10 +276,12 @@ function receiveResponse(response, request) {
   if (inner.body !== null) {
     if (response[serveFastConsumedKey] || inner.body.unusable()) throw usedTwice();
   }
-  const received = newInnerResponse(inner.status, inner.statusMessage);
+  const received = newInnerResponse(inner.status, phraseOf(inner.status, inner.statusMessage));
   const headers = wireHeaderList(inner);
   for (let i = 0; i < headers.length; i++) received.headerList.push([headers[i][0], headers[i][1]]);
   received.body = inner.body === null ? null : inner.body.createProxy();
+  received.cf = inner.cf;
+  received.isEncoded = inner.isEncoded;
   const result = fromInnerResponse(received, "immutable");
   const socket = inner.status === 101 ? socketOf(response) : null;
   if (socket !== null) {
@@ -268,8 +293,8 @@ function receiveResponse(response, request) {
 
 /** A response of the host, as `op_cell_fetch` describes it. */
 function responseFromHost(status, statusText, headers, rid, length, socket) {
-  const inner = newInnerResponse(status, statusText);
-  inner.headerList = decodeHeaders(headers);
+  const inner = newInnerResponse(status, phraseOf(status, statusText));
+  inner.headerList = decodeFields(headers);
   if (rid !== NO_BODY) {
     inner.body = new InnerBody(readableStreamForRid(rid));
     if (length >= 0) inner.body.length = length;
@@ -282,7 +307,6 @@ function responseFromHost(status, statusText, headers, rid, length, socket) {
 export {
   assertResponse,
   bodyToRid,
-  encodeHeaders,
   fromInnerRequest,
   HostRequest,
   NO_BODY,

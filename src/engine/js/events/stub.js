@@ -14,7 +14,6 @@ import { gateBody, outputGate } from "ext:celld_events/gate.js";
 import {
   assertResponse,
   bodyToRid,
-  encodeHeaders,
   fromInnerRequest,
   NO_BODY,
   receiveResponse,
@@ -22,6 +21,7 @@ import {
   responseFromHost,
   takeRequest,
 } from "ext:celld_events/request.js";
+import { encodeFields } from "ext:celld_web/fields.js";
 import { classOf, idFromName, idFromString, isId, makeId, newUniqueId } from "ext:celld_events/durable_id.js";
 import { addStubKind, local, makeProperty, receiveAnswer, receiveThrown, send } from "ext:celld_events/rpc_client.js";
 import { addBase, NOBODY, Owner, run, thrownBy } from "ext:celld_events/rpc_exports.js";
@@ -136,7 +136,7 @@ async function fetchRemote(client, inner) {
     name ?? null,
     inner.method,
     inner.url(),
-    encodeHeaders(inner.headerList),
+    encodeFields(inner.headerList),
     rid,
   );
   if (answer.error) throw remoteError(answer.error);

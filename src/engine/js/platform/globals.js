@@ -150,6 +150,9 @@ class Scheduler {
   }
   // Resolves after `delay` milliseconds, or rejects when `options.signal` aborts.
   wait(delay, options = undefined) {
+    if (delay === undefined) {
+      throw new TypeError("Failed to execute 'wait' on 'Scheduler': parameter 1 is not of type 'number'.");
+    }
     const signal = options?.signal;
     if (signal === undefined || signal === null) {
       return new Promise((resolve) => startTimeout(resolve, delay));
@@ -208,7 +211,7 @@ function timingSafeEqual(a, b) {
 function requireCallback(callback, name) {
   if (typeof callback !== "function") {
     throw new TypeError(
-      `Failed to execute '${name}' on 'ServiceWorkerGlobalScope': parameter 1 is not of type 'Function'.`,
+      `Failed to execute '${name}' on 'ServiceWorkerGlobalScope': parameter 1 is not of type 'function'.`,
     );
   }
 }
@@ -221,15 +224,6 @@ function setTimeout(callback, delay = 0, ...args) {
 function setInterval(callback, delay = 0, ...args) {
   requireCallback(callback, "setInterval");
   return startInterval(callback, delay, ...new SafeArrayIterator(args));
-}
-
-function setImmediate(callback, ...args) {
-  requireCallback(callback, "setImmediate");
-  return startTimeout(callback, 0, ...new SafeArrayIterator(args));
-}
-
-function clearImmediate(id) {
-  clearTimeout(id);
 }
 
 // Defines all globals that do not depend on the deployment.
@@ -294,7 +288,6 @@ function defineGlobals(target) {
   defineVisible(target, {
     atob: base64.atob,
     btoa: base64.btoa,
-    clearImmediate,
     clearInterval,
     clearTimeout,
     fetch,
@@ -303,7 +296,6 @@ function defineGlobals(target) {
     reportError: event.reportError,
     scheduler: make(Scheduler),
     self: target,
-    setImmediate,
     setInterval,
     setTimeout,
     structuredClone: messages.structuredClone,
@@ -317,6 +309,16 @@ function defineGlobals(target) {
       enumerable: true,
       configurable: true,
     },
+  });
+
+  // The platform's clock begins with the event, so there is no origin to tell.
+  ObjectDefineProperty(performance.Performance.prototype, "timeOrigin", {
+    __proto__: null,
+    get() {
+      return 0;
+    },
+    enumerable: true,
+    configurable: true,
   });
 
   ObjectSetPrototypeOf(target, ServiceWorkerGlobalScope.prototype);

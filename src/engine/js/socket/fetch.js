@@ -39,7 +39,8 @@ function setOutput(value) {
 
 function fetch(input, init = undefined) {
   const isForSocket = arguments.length > 0 && asksForSocket(input, init);
-  const hasBody = init?.body != null || (input instanceof Request && input.body !== null);
+  // Not `input.body`: it would make a stream of a body whose length is known.
+  const hasBody = init?.body != null || (input instanceof Request && toInnerRequest(input).body !== null);
   const gate = output.gate();
   if (gate === null && !hasBody && !isForSocket) return fetchHttp(...arguments);
   let request;
@@ -105,5 +106,7 @@ function fetchSocket(request) {
     });
   });
 }
+
+Object.defineProperty(fetch, "length", { value: 0, configurable: true });
 
 export { fetch, setOutput };

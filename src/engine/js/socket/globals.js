@@ -2,9 +2,11 @@
 
 import { WebSocketRequestResponsePair } from "ext:celld_socket/auto_response.js";
 import "ext:celld_socket/hibernation.js";
+import "ext:celld_socket/beacon.js";
 import { fetch } from "ext:celld_socket/fetch.js";
 import { Response } from "ext:celld_socket/response.js";
 import { WebSocket, WebSocketPair } from "ext:celld_socket/websocket.js";
+import { adjustSurface } from "ext:celld_web/surface.js";
 
 Object.defineProperty(globalThis, "fetch", {
   __proto__: null,
@@ -22,3 +24,4 @@ for (const value of [Response, WebSocket, WebSocketPair, WebSocketRequestRespons
     configurable: true,
   });
 }
+adjustSurface();

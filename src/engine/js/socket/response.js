@@ -53,6 +53,8 @@ Object.defineProperty(Base.prototype, "webSocket", {
   configurable: true,
 });
 
+Object.setPrototypeOf(Response, Object.getPrototypeOf(Base));
+
 const clone = Base.prototype.clone;
 Object.defineProperty(Base.prototype, "clone", {
   __proto__: null,

@@ -6,7 +6,7 @@ import { chunkBytes } from "ext:celld_web/identity.js";
 
 const { WritableStream } = core.loadExtScript("ext:deno_web/06_streams.js");
 const { DOMException } = core.loadExtScript("ext:deno_web/01_dom_exception.js");
-const { Crypto } = core.loadExtScript("ext:deno_crypto/00_crypto.js");
+const { Crypto, SubtleCrypto } = core.loadExtScript("ext:deno_crypto/00_crypto.js");
 
 const NOT_BYTES =
   "DigestStream is a byte stream but received an object of non-ArrayBuffer/ArrayBufferView/string type on its writable side.";
@@ -64,6 +64,26 @@ class DigestStream extends WritableStream {
     if (!this.locked) this.abort(new TypeError("The DigestStream was disposed.")).catch(() => {});
   }
 }
+
+const { digest } = SubtleCrypto.prototype;
+
+/** `subtle.digest` with the platform's MD5. */
+const methods = {
+  async digest(algorithm, data) {
+    const name = typeof algorithm === "string" ? algorithm : algorithm?.name;
+    if (typeof name !== "string" || name.toUpperCase() !== "MD5") return Reflect.apply(digest, this, arguments);
+    const hasher = op_digest_new("MD5");
+    op_digest_update(hasher, chunkBytes(data, "Failed to execute 'digest' on 'SubtleCrypto': parameter 2 is not of type 'BufferSource'."));
+    return op_digest_finish(hasher).buffer;
+  },
+};
+Object.defineProperty(SubtleCrypto.prototype, "digest", {
+  __proto__: null,
+  value: methods.digest,
+  writable: true,
+  enumerable: true,
+  configurable: true,
+});
 
 Object.defineProperty(DigestStream, "length", { value: 0 });
 for (const name of ["digest", "bytesWritten"]) {

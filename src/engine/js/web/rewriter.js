@@ -11,6 +11,7 @@ import {
   op_rewriter_take,
   op_rewriter_write,
 } from "ext:core/ops";
+import { bytesOf } from "ext:celld_web/chunk.js";
 import { tokenFor } from "ext:celld_web/rewriter_tokens.js";
 
 const { ReadableStream } = core.loadExtScript("ext:deno_web/06_streams.js");
@@ -169,12 +170,6 @@ function rewritten(reader, rewriting) {
       return reader.cancel(reason);
     },
   });
-}
-
-function bytesOf(chunk) {
-  if (ArrayBuffer.isView(chunk)) return new Uint8Array(chunk.buffer, chunk.byteOffset, chunk.byteLength);
-  if (core.isAnyArrayBuffer(chunk)) return new Uint8Array(chunk);
-  throw new TypeError("This ReadableStream did not return bytes.");
 }
 
 for (const name of ["on", "onDocument", "transform"]) {

@@ -11,6 +11,7 @@ use deno_core::{OpState, Resource, ResourceId, op2, v8};
 use deno_error::JsErrorBox;
 use http::header::{HeaderName, HeaderValue};
 use http::{HeaderMap, StatusCode};
+use hyper::ext::ReasonPhrase;
 use serde::{Deserialize, Serialize};
 use tokio::sync::oneshot;
 
@@ -209,12 +210,20 @@ fn answer(state: &OpState, id: u32, response: http::Response<Body>) {
     }
 }
 
-fn build(status: u32, headers: HeaderMap, body: Body) -> Result<http::Response<Body>, JsErrorBox> {
+/// The head of a response: a header list, behind the reason phrase if it has one of its own (`NUL phrase NUL`).
+fn build(status: u32, head: &[u8], body: Body) -> Result<http::Response<Body>, JsErrorBox> {
+    let reason =
+        head.strip_prefix(b"\0").and_then(|rest| Some(rest.split_at(rest.iter().position(|b| *b == 0)?)));
+    let headers = decode_headers(reason.map_or(head, |(_, rest)| &rest[1..]))?;
     let status = u16::try_from(status).ok().and_then(|s| StatusCode::from_u16(s).ok());
     let status = status.ok_or_else(|| JsErrorBox::range_error("Invalid response status"))?;
     let mut response = http::Response::new(body);
     *response.status_mut() = status;
     *response.headers_mut() = headers;
+    // A phrase that HTTP does not allow is left out.
+    if let Some(reason) = reason.and_then(|(phrase, _)| ReasonPhrase::try_from(phrase).ok()) {
+        response.extensions_mut().insert(reason);
+    }
     Ok(response)
 }
 
@@ -237,7 +246,7 @@ pub(crate) fn op_respond_string(
     #[string(onebyte)] headers: Cow<'_, [u8]>,
     #[string] body: String,
 ) -> Result<(), JsErrorBox> {
-    let response = build(status, decode_headers(&headers)?, Body::Full(Bytes::from(body)))?;
+    let response = build(status, &headers, Body::Full(Bytes::from(body)))?;
     answer(state, id, response);
     Ok(())
 }
@@ -251,7 +260,7 @@ pub(crate) fn op_respond_bytes(
     #[string(onebyte)] headers: Cow<'_, [u8]>,
     #[buffer] body: &[u8],
 ) -> Result<(), JsErrorBox> {
-    let response = build(status, decode_headers(&headers)?, Body::Full(Bytes::copy_from_slice(body)))?;
+    let response = build(status, &headers, Body::Full(Bytes::copy_from_slice(body)))?;
     answer(state, id, response);
     Ok(())
 }
@@ -264,7 +273,7 @@ pub(crate) fn op_respond_empty(
     #[smi] status: u32,
     #[string(onebyte)] headers: Cow<'_, [u8]>,
 ) -> Result<(), JsErrorBox> {
-    let response = build(status, decode_headers(&headers)?, Body::Empty)?;
+    let response = build(status, &headers, Body::Empty)?;
     answer(state, id, response);
     Ok(())
 }
@@ -279,7 +288,7 @@ pub(crate) fn op_respond_stream(
     #[smi] rid: ResourceId,
 ) -> Result<(), JsErrorBox> {
     let body = body_of_resource(state, rid)?;
-    let response = build(status, decode_headers(&headers)?, body)?;
+    let response = build(status, &headers, body)?;
     answer(state, id, response);
     Ok(())
 }
@@ -297,7 +306,7 @@ pub(crate) fn op_respond_upgrade(
     if !asked {
         return Ok(false);
     }
-    let mut response = build(101, decode_headers(&headers)?, Body::Empty)?;
+    let mut response = build(101, &headers, Body::Empty)?;
     let line = socket.take().ok_or_else(|| JsErrorBox::type_error("The WebSocket is in use."))?;
     response.extensions_mut().insert(UpgradeSlot::new(line.end));
     answer(state, id, response);

@@ -5,7 +5,9 @@ use std::rc::Rc;
 use std::sync::atomic::Ordering;
 
 use bytes::Bytes;
-use http::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE, HOST, HeaderValue};
+use http::header::{
+    ACCEPT, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HOST, HeaderName, HeaderValue, TRANSFER_ENCODING,
+};
 use http::{Method, Request, Response, StatusCode, Uri};
 use hyper::body::Incoming;
 use hyper::upgrade::OnUpgrade;
@@ -129,11 +131,18 @@ async fn answer(shard: &Shard, request: Request<Incoming>) -> Response<Body> {
     with_true_length(&method, response)
 }
 
-/// A length that the handler claims for a body whose length is known would leave the client waiting, or cut the body. It stays in
-/// the answer to a HEAD, which has no body.
+/// A length that the handler claims would leave the client waiting, or cut the body, when it is wrong; hyper knows the true one. It
+/// stays in the answer to a HEAD, which has no body. Headers of the connection are the node's own business.
 fn with_true_length(method: &Method, mut response: Response<Body>) -> Response<Body> {
-    if method != Method::HEAD && response.body().length().is_some() {
-        response.headers_mut().remove(CONTENT_LENGTH);
+    let is_upgrade = response.status() == StatusCode::SWITCHING_PROTOCOLS;
+    let headers = response.headers_mut();
+    if method != Method::HEAD {
+        headers.remove(CONTENT_LENGTH);
+    }
+    if !is_upgrade {
+        for name in [CONNECTION, TRANSFER_ENCODING, HeaderName::from_static("keep-alive")] {
+            headers.remove(name);
+        }
     }
     response
 }
@@ -171,9 +180,16 @@ fn respond(options: &super::ShardOptions, reply: FetchReply, html: bool) -> Resp
                 Failure::Thrown(_) => "The Worker threw an exception.".to_owned(),
             };
             let page = options.intercept.as_ref().and_then(|i| i.error_page(&message, html));
-            page.unwrap_or_else(|| plain(StatusCode::INTERNAL_SERVER_ERROR, "Internal Server Error\n"))
+            page.unwrap_or_else(uncaught)
         }
     }
+}
+
+/// What the platform answers for an exception that the Worker did not catch.
+fn uncaught() -> Response<Body> {
+    let mut response = Response::new(Body::Full(Bytes::from_static(b"Internal Server Error")));
+    *response.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
+    response
 }
 
 /// A short text of the node's own.

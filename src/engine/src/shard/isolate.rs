@@ -156,6 +156,7 @@ impl ScriptIsolate {
             let op_state = entered.runtime().op_state();
             let mut op_state = op_state.borrow_mut();
             op_state.put(state.clone());
+            op_state.put(state.shard.options.cache.clone());
             op_state.put(CellTable::default());
         }
         prepare(&mut isolate, &deployment)?;

@@ -64,6 +64,8 @@ pub struct ShardOptions {
     pub images: Arc<Path>,
     /// Addresses that user code may not reach.
     pub deny_net: Vec<String>,
+    /// The responses that Workers have put into caches.
+    pub cache: Arc<crate::CacheStore>,
     /// What the public listener answers itself, before user code.
     pub intercept: Option<Arc<dyn http::Intercept>>,
 }

@@ -251,7 +251,7 @@ pub(crate) struct FetchAnswer {
     caps: Option<ToJsBuffer>,
     rids: Vec<ResourceId>,
     status: u16,
-    status_text: &'static str,
+    status_text: String,
     headers: String,
     body: i64,
     length: i64,
@@ -300,6 +300,9 @@ pub(crate) async fn op_cell_fetch(
         }
     };
     let (mut parts, body) = response.into_parts();
+    let reason = parts.extensions.remove::<hyper::ext::ReasonPhrase>();
+    let status_text =
+        reason.map(|reason| String::from_utf8_lossy(reason.as_bytes()).into_owned()).unwrap_or_default();
     let socket = match parts.extensions.remove::<UpgradeSlot>().and_then(|slot| slot.take()) {
         Some(end) => i64::from(state.borrow_mut().resource_table.add(SocketResource::new(end))),
         None => -1,
@@ -315,7 +318,7 @@ pub(crate) async fn op_cell_fetch(
         caps: None,
         rids: Vec::new(),
         status: parts.status.as_u16(),
-        status_text: "",
+        status_text,
         // One character a byte, as JavaScript sees header values.
         headers: encode_headers(&parts.headers).into_iter().map(char::from).collect(),
         body: rid,

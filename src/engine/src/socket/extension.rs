@@ -39,6 +39,7 @@ deno_core::extension!(
     esm = [
         dir "js/socket",
         "auto_response.js",
+        "beacon.js",
         "close.js",
         "fetch.js",
         "globals.js",

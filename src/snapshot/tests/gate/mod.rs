@@ -158,6 +158,7 @@ impl Setup {
             idle_evict: None,
             images: Arc::from(Path::new(images.path())),
             deny_net: Vec::new(),
+            cache: Arc::new(celld_engine::CacheStore::new(1 << 20)),
             intercept: None,
         };
         let engine = Engine::start(options, Arc::new(World(log.clone()))).expect("the engine starts");
