@@ -175,6 +175,8 @@ pub const RESPONSE: &[Change] = &[
 ];
 
 pub const REQUEST: &[Change] = &[
+    // There are no object URLs.
+    ("    blobUrlEntry = blobFromObjectUrl(url);", ""),
     ("Input request's body is unusable", "Cannot reconstruct a Request with a used body."),
     ("Request with GET/HEAD method cannot have body", "Request with a GET or HEAD method cannot have a body."),
     ("\"Body is unusable\"", "\"This ReadableStream is currently locked to a reader,\""),
@@ -424,6 +426,13 @@ async function mainFetch(req, recursive, terminator, inspectorCtx = null) {",
         "    req.currentUrl(),
     mapValues(req.headerList, valueToBytes),
     req.clientRid,",
+    ),
+    (
+        "  if (req.blobUrlEntry !== null) {",
+        "  if (url.protocol !== 'http:' && url.protocol !== 'https:' && url.protocol !== 'data:') {
+    throw new TypeError(`Fetch API cannot load: ${req.currentUrl()}`);
+  }
+  if (req.blobUrlEntry !== null) {",
     ),
     ("    headerList: resp.headers,", "    headerList: mapValues(resp.headers, valueFromBytes),"),
 ];

@@ -288,4 +288,14 @@ pub const BASE64: &[Change] = &[
     ),
 ];
 
-pub const ABORT: &[Change] = &[("The signal has been aborted", "The operation was aborted")];
+pub const ABORT: &[Change] = &[
+    ("The signal has been aborted", "The operation was aborted"),
+    // A negative delay is a very long one.
+    (
+        "    millis = webidl.converters[\"unsigned long long\"](
+      millis,",
+        "    if (millis < 0) millis = 2 ** 31 - 1;
+    millis = webidl.converters[\"unsigned long long\"](
+      millis,",
+    ),
+];
