@@ -1,6 +1,8 @@
 // `Body`: what `Request` and `Response` have in common. Deno gives each a copy of the members.
 
-import { core } from "ext:core/mod.js";
+import { core, primordials } from "ext:core/mod.js";
+
+const { ObjectPrototypeIsPrototypeOf, uncurryThis } = primordials;
 
 const { Request } = core.loadExtScript("ext:deno_fetch/23_request.js");
 const { Response } = core.loadExtScript("ext:deno_fetch/23_response.js");
@@ -16,34 +18,29 @@ const ATTRIBUTES = ["body", "bodyUsed"];
 const requestPrototype = Request.prototype;
 const responsePrototype = Response.prototype;
 
-/** Of the two classes' members, the one for `object`. */
-function memberOf(object, members) {
-  return members[requestPrototype.isPrototypeOf(object) ? 0 : 1];
-}
-
 function moveMember(name, describe) {
   const members = [requestPrototype, responsePrototype].map((prototype) => {
     const { value, get } = Object.getOwnPropertyDescriptor(prototype, name);
     delete prototype[name];
-    return value ?? get;
+    return uncurryThis(value ?? get);
   });
   Object.defineProperty(Body.prototype, name, { __proto__: null, enumerable: true, configurable: true, ...describe(members) });
 }
 
 for (const name of METHODS) {
-  moveMember(name, (members) => {
+  moveMember(name, ([ofRequest, ofResponse]) => {
     const { [name]: value } = {
       [name]() {
-        return Reflect.apply(memberOf(this, members), this, []);
+        return ObjectPrototypeIsPrototypeOf(requestPrototype, this) ? ofRequest(this) : ofResponse(this);
       },
     };
     return { value, writable: true };
   });
 }
 for (const name of ATTRIBUTES) {
-  moveMember(name, (members) => ({
+  moveMember(name, ([ofRequest, ofResponse]) => ({
     get() {
-      return Reflect.apply(memberOf(this, members), this, []);
+      return ObjectPrototypeIsPrototypeOf(requestPrototype, this) ? ofRequest(this) : ofResponse(this);
     },
   }));
 }

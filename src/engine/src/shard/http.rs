@@ -59,6 +59,8 @@ pub(crate) async fn serve_connection(shard: Rc<Shard>, stream: std::net::TcpStre
     // Not `pipeline_flush`: with it hyper buffers a body without bound when the client stops reading.
     let connection = hyper::server::conn::http1::Builder::new()
         .timer(TokioTimer::new())
+        // A client that has said all it wants to say may still wait for its answer.
+        .half_close(true)
         .serve_connection(TokioIo::new(stream), service)
         .with_upgrades();
     tokio::pin!(connection);
