@@ -131,11 +131,14 @@ fn run(
     }
 }
 
+/// Where the fiber gives its steps away, while it runs.
+type Way = Option<NonNull<Yielder<Input, Step>>>;
+
 /// The way from a handler to JavaScript and back.
 ///
 /// `lol_html` wants handlers that own what they use, but the end of the coroutine by which they suspend it is only lent.
 #[derive(Clone)]
-struct Line(Rc<Cell<Option<NonNull<Yielder<Input, Step>>>>>);
+struct Line(Rc<Cell<Way>>);
 
 impl Line {
     /// Shows the token to JavaScript; returns what it did to it.
