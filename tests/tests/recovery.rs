@@ -1,6 +1,7 @@
 //! Point-in-time recovery: a cell takes itself back, and takes that back.
 
 use celld_tests::{Dev, Project, eventually};
+use rustix::process::Signal;
 
 const WORKER: &str = r#"
 import { DurableObject } from "cloudflare:workers";
@@ -22,6 +23,9 @@ export class Notes extends DurableObject {
   }
   at(time) {
     return this.ctx.storage.getBookmarkForTime(time);
+  }
+  later(bookmark) {
+    return this.ctx.storage.onNextSessionRestoreBookmark(bookmark);
   }
   async back(bookmark) {
     const undo = await this.ctx.storage.onNextSessionRestoreBookmark(bookmark);
@@ -92,11 +96,18 @@ fn a_cell_goes_back_to_a_bookmark_and_forward_again() {
     becomes(&mut dev, &["one", "two", "three"]);
     assert_eq!(text(&mut dev, &format!("/at/{}", 4_102_444_800_000_u64)), now);
 
+    // Asked for, and met by the next process: this one dies before the cell begins anew.
+    text(&mut dev, &format!("/later/{first}"));
+    dev.signal(Signal::KILL);
+    dev.ended();
+    let mut dev = Dev::ready(project.path(), &["--no-watch"]);
+    becomes(&mut dev, &["one"]);
+
     // What is no bookmark, or none of this cell, is refused and changes nothing.
     let refused = dev.get("/back/nonsense").json();
     assert!(refused["error"].as_str().is_some_and(|e| e.contains("is no bookmark")), "{refused}");
     let refused = dev.get("/at/1000").json();
     assert!(refused.is_string() || refused["error"].is_string(), "{refused}");
-    becomes(&mut dev, &["one", "two", "three"]);
+    becomes(&mut dev, &["one"]);
     assert!(dev.stop().success(), "{}", dev.log());
 }

@@ -68,6 +68,18 @@ pub enum StartError {
     Watchdog(std::io::Error),
 }
 
+/// Ends the process when its thread panics: a node without one of its shards answers nothing for the cells of that shard, and only a
+/// restart brings them back.
+struct Alive;
+
+impl Drop for Alive {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            std::process::abort();
+        }
+    }
+}
+
 impl Engine {
     /// Starts the threads. They serve nothing until a deployment is adopted.
     pub fn start(options: ShardOptions, host: Arc<dyn Host>) -> Result<Engine, StartError> {
@@ -87,6 +99,7 @@ impl Engine {
             let (options, host, router) = (options.clone(), host.clone(), router.clone());
             let watch = watches[index].clone();
             let thread = std::thread::Builder::new().name(format!("shard-{index}")).spawn(move || {
+                let _alive = Alive;
                 let local = tokio::task::LocalSet::new();
                 local.block_on(
                     &runtime,

@@ -153,7 +153,8 @@ function serviceOf(namespace, name, { entrypoint, props }, main) {
         "that extends WorkerEntrypoint.",
     );
   }
-  return makeService(entrypoint, props, false);
+  // A plain object, whatever the host made it of.
+  return makeService(entrypoint, JSON.parse(JSON.stringify(props)), false);
 }
 
 /** `process.env` of `node:process`: the variables that are text, as the platform fills it. */

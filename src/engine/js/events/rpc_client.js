@@ -23,7 +23,7 @@ function receive(payload) {
   if (typeof value === "object" && value !== null && !(Symbol.dispose in value)) {
     Object.defineProperty(value, Symbol.dispose, {
       value: () => {
-        for (const stub of received) stub[Symbol.dispose]();
+        for (const stub of received) stub[Symbol.dispose]?.();
       },
       writable: true,
       enumerable: false,
@@ -189,16 +189,19 @@ function makeCall(client, path, args) {
   return proxy;
 }
 
+/** True for what stands for something elsewhere. */
+const isRemote = (value) => backing.has(value) || extraKinds.some((kind) => kind.isStub(value));
+
 /** Goes on from a result that has arrived. */
 function walk(value, path, args) {
   let receiver;
   for (const name of path) {
     receiver = value;
-    const sees = value !== null && value !== undefined && (backing.has(value) || Object.hasOwn(Object(value), name));
+    const sees = value !== null && value !== undefined && (isRemote(value) || Object.hasOwn(Object(value), name));
     if (!sees) throw new TypeError(`The RPC receiver does not implement the method "${name}".`);
     value = value[name];
   }
-  return args === null ? value : backing.has(value) ? value(...args) : Reflect.apply(value, receiver, args);
+  return args === null ? value : isRemote(value) ? value(...args) : Reflect.apply(value, receiver, args);
 }
 
 /** The receiving end of a `WritableStream` that was sent. */
@@ -273,7 +276,7 @@ setStubs({
   },
 });
 
-setStubKind({ isStub: (value) => backing.has(value) || extraKinds.some((kind) => kind.isStub(value)) });
+setStubKind({ isStub: isRemote });
 
 // `new RpcStub(target)`.
 setStubFactory((target) => makeStub(exportTarget(target, ownerOf(currentEvent()))));

@@ -85,7 +85,7 @@ function run(owner, root, path, payload, isEntry, resolve, reject, finish) {
   let received = [];
   const over = () => {
     // The callee keeps the stubs it has duplicated.
-    for (const stub of received) stub[Symbol.dispose]();
+    for (const stub of received) stub[Symbol.dispose]?.();
     finish();
   };
   const failed = (error) => {
@@ -113,7 +113,8 @@ function run(owner, root, path, payload, isEntry, resolve, reject, finish) {
     failed(error);
     return;
   }
-  if (typeof result?.then === "function" && !stubKind.isStub(result)) Promise.resolve(result).then(done, failed);
+  // No stub is a promise, but the promise of another call is one.
+  if (typeof result?.then === "function") Promise.resolve(result).then(done, failed);
   else done(result);
 }
 

@@ -119,7 +119,8 @@ impl Shard {
             return;
         }
         let isolate = self
-            .serving()
+            .busy_host(&resident.scope)
+            .or_else(|| self.serving())
             .filter(|isolate| isolate.deployment.script.classes().contains(&resident.scope.class()));
         let Some(isolate) = isolate else {
             // The class may come back with the next deployment.

@@ -122,6 +122,10 @@ impl Residents {
         (resident, true)
     }
 
+    pub fn get(&self, scope: &CellScope) -> Option<Rc<Resident>> {
+        self.cells.borrow().get(scope).cloned()
+    }
+
     /// Forgets a cell, and its alarm with it: the next event brings it here anew.
     pub fn remove(&self, scope: &CellScope) {
         if let Some(resident) = self.cells.borrow_mut().remove(scope) {

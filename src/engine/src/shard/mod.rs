@@ -83,6 +83,8 @@ pub(crate) struct ShardState {
     pub router: Router,
     pub residents: Residents,
     pub alarms: alarms::Alarms,
+    /// Cells that are to be taken back to a bookmark.
+    pub rewinds: tokio::sync::mpsc::UnboundedSender<(Rc<Resident>, Box<CellDb>)>,
     /// Public requests that are being answered, seen by the acceptor.
     pub load: Arc<AtomicUsize>,
     /// Residents that another isolate waits for, or that must leave a retiring one.

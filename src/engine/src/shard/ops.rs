@@ -31,11 +31,19 @@ fn unproven(error: LogFailed) -> JsErrorBox {
     JsErrorBox::generic(error.to_string())
 }
 
-/// `true` when this isolate may hold the cell: it belongs to this shard, and this isolate runs the deployment that serves.
+/// `true` when this isolate may hold the cell: it belongs to this shard, this isolate runs the deployment that serves, and the cell is
+/// not busy in the isolate of another one.
 #[op2(fast)]
 pub(crate) fn op_cell_is_here(state: &OpState, #[string] class: &str, #[string] id: &str) -> bool {
     let isolate = state.borrow::<Rc<IsolateState>>();
-    !isolate.retiring.get() && shard_of(class, id, isolate.shard.options.shards) == isolate.shard.index
+    if isolate.retiring.get() || shard_of(class, id, isolate.shard.options.shards) != isolate.shard.index {
+        return false;
+    }
+    let Ok(scope) = CellScope::new(class, id) else { return true };
+    let resident = isolate.shard.residents.get(&scope);
+    !resident.is_some_and(|resident| {
+        resident.active.get() && resident.host().is_some_and(|host| host != isolate.serial)
+    })
 }
 
 /// Brings the cell into this isolate and returns its handle: from the bucket, from where it was parked, or from the isolate of

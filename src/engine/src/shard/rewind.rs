@@ -4,19 +4,28 @@ use std::rc::Rc;
 
 use celld_ltx::Txid;
 use celld_storage::{CellDb, CommittedTx};
+use tokio::sync::mpsc;
 
 use super::ShardState;
 use super::cells::{Place, Resident};
 use crate::host::{ActivateError, AlarmChange, ConsoleLevel, ConsoleLine, RewindError};
 
 impl ShardState {
-    /// Takes the parked cell back, if it asked for that, and parks it again; its `place` says how it went.
-    pub fn rewind(self: &Rc<Self>, resident: &Rc<Resident>, db: Box<CellDb>) {
-        let (shard, resident) = (self.clone(), resident.clone());
-        tokio::task::spawn_local(async move {
-            let mut db = db;
-            resident.rewinds.set(false);
-            match shard.rewind_parked(&resident, &mut db).await {
+    /// Has the parked cell taken back, if it asked for that, and parked again; its `place` says how it went. Callable from
+    /// anywhere on the shard's thread.
+    pub fn rewind(&self, resident: &Rc<Resident>, db: Box<CellDb>) {
+        resident.rewinds.set(false);
+        // The receiver lives as long as the shard.
+        let _ = self.rewinds.send((resident.clone(), db));
+    }
+
+    /// Takes cells back until the shard stops: one after the other, because each holds two states of its database.
+    pub async fn rewind_cells(
+        self: Rc<Self>,
+        mut asked: mpsc::UnboundedReceiver<(Rc<Resident>, Box<CellDb>)>,
+    ) {
+        while let Some((resident, mut db)) = asked.recv().await {
+            match self.rewind_parked(&resident, &mut db).await {
                 Ok(()) => resident.set_place(Place::Parked(db)),
                 Err(cause) => {
                     // The next event restores the cell and tries again.
@@ -24,7 +33,7 @@ impl ShardState {
                     resident.set_place(Place::Failed(ActivateError::Failed { scope, cause }));
                 }
             }
-        });
+        }
     }
 
     async fn rewind_parked(&self, resident: &Rc<Resident>, db: &mut CellDb) -> Result<(), String> {

@@ -102,17 +102,20 @@ impl Shard {
     ) {
         let log = host.log();
         let (socket_events, said) = mpsc::unbounded_channel();
+        let (rewinds, rewinds_asked) = mpsc::unbounded_channel();
+        let limits = celld_storage::Limits { interrupt: Some(watch.interrupt()), ..Default::default() };
         let shard = Rc::new(Shard {
             state: Rc::new(ShardState {
                 index,
                 options,
                 watch,
-                limits: Arc::default(),
+                limits: Arc::new(limits),
                 host,
                 log,
                 router,
                 residents: Residents::default(),
                 alarms: Default::default(),
+                rewinds,
                 load,
                 wanted: RefCell::default(),
                 wanted_signal: tokio::sync::Notify::new(),
@@ -128,6 +131,7 @@ impl Shard {
         });
         tokio::task::spawn_local(shard.clone().keep_house());
         tokio::task::spawn_local(shard.clone().fire_alarms());
+        tokio::task::spawn_local(shard.state.clone().rewind_cells(rewinds_asked));
         tokio::task::spawn_local(shard.clone().move_wanted());
         tokio::task::spawn_local(shard.clone().deliver_sockets(said));
         loop {
@@ -252,7 +256,7 @@ impl Shard {
             CallTarget::Wake { reply } => return self.wake(scope, reply),
             target => target,
         };
-        let Some(isolate) = self.serving() else {
+        let Some(isolate) = self.busy_host(&scope).or_else(|| self.serving()) else {
             target.refuse(ErrorDescription::new("The node serves no deployment."));
             return;
         };
@@ -283,6 +287,12 @@ impl Shard {
                 isolate.deliver_rpc(id, scope.class(), scope.id(), name.as_deref(), &path, args);
             }
         }
+    }
+
+    /// The isolate that a cell is busy in: until it comes to rest its events go there, also when a newer deployment serves.
+    pub fn busy_host(&self, scope: &CellScope) -> Option<Rc<ScriptIsolate>> {
+        let resident = self.state.residents.get(scope).filter(|resident| resident.active.get())?;
+        self.isolate(resident.host()?)
     }
 
     /// The isolate with this serial number.

@@ -28,6 +28,8 @@ pub(crate) struct Watch {
     last: AtomicU64,
     /// The watchdog has ended a turn and nobody has asked yet.
     ended: AtomicBool,
+    /// Set while a turn is being ended: SQLite, which V8 cannot interrupt, looks at it.
+    interrupt: Arc<AtomicBool>,
 }
 
 /// A turn that runs; it ends when this is dropped.
@@ -39,7 +41,16 @@ impl Watch {
     /// Whether the watchdog has ended a turn since this was asked last. V8 itself forgets a termination as soon as no JavaScript is
     /// left on the stack.
     pub fn take_ended(&self) -> bool {
-        self.ended.load(Ordering::Relaxed) && self.ended.swap(false, Ordering::Acquire)
+        let ended = self.ended.load(Ordering::Relaxed) && self.ended.swap(false, Ordering::Acquire);
+        if ended {
+            self.interrupt.store(false, Ordering::Relaxed);
+        }
+        ended
+    }
+
+    /// The flag by which a query that takes too long is interrupted.
+    pub fn interrupt(&self) -> Arc<AtomicBool> {
+        self.interrupt.clone()
     }
 
     /// Says that JavaScript runs in `isolate` from now on. The caller is the shard's own thread.
@@ -82,6 +93,7 @@ pub(crate) fn run(shards: &[Arc<Watch>], stop: &AtomicBool) {
                 && let Some(isolate) = &*isolate
             {
                 watch.ended.store(true, Ordering::Release);
+                watch.interrupt.store(true, Ordering::Relaxed);
                 isolate.terminate_execution();
                 *times = 0;
             }
