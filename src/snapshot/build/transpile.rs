@@ -3,6 +3,7 @@
 //!
 //! It is the same function for the files in the snapshot and for the residual ones.
 
+use celld_engine::platform::builtins;
 use deno_ast::{
     EmitOptions, ImportsNotUsedAsValues, MediaType, ParseParams, SourceMapOption, TranspileOptions,
 };
@@ -12,8 +13,9 @@ use deno_error::JsErrorBox;
 
 use crate::patches;
 
-/// Our `node:module`.
-const STUB_MODULE: &str = include_str!("../../engine/js/platform/stub_module.js");
+/// In the place of Deno's `node:module`, whose loader reaches internal modules.
+const OUR_MODULE: &str =
+    "export * from \"node:celld/module\"; export { default } from \"node:celld/module\";";
 /// Appended to `node:process`.
 const PATCH_PROCESS: &str = include_str!("../../engine/js/platform/patch_process.js");
 
@@ -27,7 +29,7 @@ pub type Transpiled = (ModuleCodeString, Option<SourceMapData>);
 /// the change has to be thought through again.
 pub fn transpile(specifier: &str, source: &str) -> Result<Transpiled, JsErrorBox> {
     let is_node = specifier.starts_with("node:");
-    let mut text = if specifier == "node:module" { STUB_MODULE.to_owned() } else { source.to_owned() };
+    let mut text = if specifier == "node:module" { OUR_MODULE.to_owned() } else { source.to_owned() };
     if specifier.ends_with(".ts") || is_node {
         text = strip_types(specifier, text)?;
     }
@@ -48,9 +50,9 @@ pub fn transpile(specifier: &str, source: &str) -> Result<Transpiled, JsErrorBox
     for (from, to) in patches::changes(specifier) {
         text = replace(specifier, text, from, to)?;
     }
-    if text.contains("__NODE_MODULES__") {
-        text = text
-            .replace("__NODE_MODULES__", &format!("{:?}", celld_engine::platform::builtins::NODE_MODULES));
+    if text.contains("__NODE_URLS__") {
+        let urls = builtins::node_modules().map(|(name, url)| format!("{name:?}: {url:?}"));
+        text = text.replace("...__NODE_URLS__", &urls.collect::<Vec<_>>().join(", "));
     }
     Ok((escape_non_ascii(text).into(), None))
 }

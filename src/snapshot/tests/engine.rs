@@ -109,10 +109,10 @@ fn a_missing_module_is_named_with_its_importer() {
         for specifier in [
             "./missing.js",
             "npm-package",
-            "node:vm",
-            "node:inspector",
-            "node:_http_common",
+            "node:sea",
             "node:celld-workers",
+            "node:celld/vm",
+            "node:_http_proxy",
             "ext:core/mod.js",
             "ext:deno_node/internal_binding/util.ts",
         ] {
@@ -121,7 +121,8 @@ fn a_missing_module_is_named_with_its_importer() {
             {
                 let outcome = Bundle::new("main.js").esm("main.js", &source).flags(NODE).run();
                 let message = outcome.result.expect_err(specifier).to_string();
-                assert!(message.contains(specifier) && message.contains("main.js"), "{message}");
+                let name = specifier.trim_start_matches("./");
+                assert!(message.contains(name) && message.contains("main.js"), "{message}");
             }
         }
         let outcome = Bundle::new("main.js")
@@ -129,7 +130,7 @@ fn a_missing_module_is_named_with_its_importer() {
             .esm("a/inner.js", "import '../gone.js';")
             .run();
         let message = outcome.result.expect_err("refused").to_string();
-        assert!(message.contains("../gone.js") && message.contains("a/inner.js"), "{message}");
+        assert!(message.contains("gone.js") && message.contains("a/inner.js"), "{message}");
     });
 }
 

@@ -92,7 +92,7 @@ function prepare(config) {
   }
   setEnv(env);
   setDeletesAlarm(config.deleteAllDeletesAlarm);
-  if (config.populateProcessEnv) populateProcessEnv();
+  if (config.populateProcessEnv) populateProcessEnv(config.bindings);
 }
 
 /** Completes `env` and checks that the script exports what its configuration names. Throws an error that names what is missing. */
@@ -157,11 +157,11 @@ function serviceOf(namespace, name, { entrypoint, props }, main) {
   return makeService(entrypoint, JSON.parse(JSON.stringify(props)), false);
 }
 
-/** `process.env` of `node:process`: the variables that are text, as the platform fills it. */
-function populateProcessEnv() {
+/** `process.env` of `node:process`: the variables, those that are not text as JSON. */
+function populateProcessEnv(bindings) {
   const { env: variables } = core.loadExtScript("ext:deno_os/30_os.js");
-  for (const [name, value] of Object.entries(env)) {
-    if (typeof value === "string") variables.set(name, value);
+  for (const { name, kind, value } of bindings) {
+    if (kind === "json") variables.set(name, typeof value === "string" ? value : JSON.stringify(value));
   }
 }
 

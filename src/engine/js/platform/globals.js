@@ -330,16 +330,21 @@ function defineGlobals(target) {
 
 // Defines the globals that exist only under the compatibility flag nodejs_compat.
 function defineNodeGlobals(target) {
-  const processModule = core.createLazyLoader("node:process");
+  const processModule = core.createLazyLoader("ext:celld_node/process_object.js");
   const bufferModule = core.createLazyLoader("node:buffer");
-  const timersModule = core.createLazyLoader("node:timers");
-  core.defineGlobalProperties(target, {
+  const timersModule = core.createLazyLoader("node:celld/timers");
+  const globals = {
     Buffer: core.propWritableLazyLoaded((module) => module.Buffer, bufferModule),
-    clearImmediate: core.propWritableLazyLoaded((module) => module.clearImmediate, timersModule),
     global: core.propWritable(target),
     process: core.propWritableLazyLoaded((module) => module.default, processModule),
-    setImmediate: core.propWritableLazyLoaded((module) => module.setImmediate, timersModule),
-  });
+  };
+  // Timers are objects then.
+  for (
+    const name of ["clearImmediate", "clearInterval", "clearTimeout", "setImmediate", "setInterval", "setTimeout"]
+  ) {
+    globals[name] = core.propWritableLazyLoaded((module) => module[name], timersModule);
+  }
+  core.defineGlobalProperties(target, globals);
 }
 
 export { defineGlobals, defineNodeGlobals };

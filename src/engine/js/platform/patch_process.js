@@ -3,7 +3,7 @@
 for (
   const name of [
     "_debugEnd", "_debugProcess", "_kill", "_linkedBinding", "_startProfilerIdleNotifier", "abort", "binding",
-    "chdir", "dlopen", "kill", "loadEnvFile", "openStdin", "reallyExit", "setegid", "seteuid", "setgid",
+    "chdir", "dlopen", "getBuiltinModule", "kill", "loadEnvFile", "openStdin", "reallyExit", "setegid", "seteuid", "setgid",
     "setuid", "umask",
   ]
 ) {
@@ -16,8 +16,3 @@ for (
     process[name] = undefined;
   }
 }
-process.getBuiltinModule = (id) => {
-  id = String(id);
-  const name = id.startsWith("node:") ? id.slice(5) : id;
-  return __NODE_MODULES__.includes(name) ? lazyNodeModule().createRequire("/")(name) : undefined;
-};

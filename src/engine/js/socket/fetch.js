@@ -37,6 +37,11 @@ function setOutput(value) {
   output = value;
 }
 
+/** A promise of when the caller may say something to the outside, or null: at once. */
+function outputGate() {
+  return output.gate();
+}
+
 function fetch(input, init = undefined) {
   const isForSocket = arguments.length > 0 && asksForSocket(input, init);
   // Not `input.body`: it would make a stream of a body whose length is known.
@@ -109,4 +114,4 @@ function fetchSocket(request) {
 
 Object.defineProperty(fetch, "length", { value: 0, configurable: true });
 
-export { fetch, setOutput };
+export { fetch, outputGate, setOutput };

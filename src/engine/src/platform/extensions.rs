@@ -2,6 +2,7 @@
 //!
 //! Both must name the same extensions in the same order: V8 finds ops by position.
 
+use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -10,6 +11,7 @@ use sys_traits::impls::InMemorySys;
 
 use super::memfs::MemFs;
 use super::modules::Modules;
+use super::node_files::celld_node;
 use super::node_services::{NoNpm, node_services};
 use super::{console, deny, ops};
 
@@ -71,6 +73,7 @@ pub fn for_snapshot() -> Vec<Extension> {
         crate::web::celld_web::lazy_init(),
         crate::storage::celld_storage::lazy_init(),
         crate::socket::celld_socket::lazy_init(),
+        celld_node::lazy_init(),
         crate::shard::celld_events::lazy_init(),
     ])
 }
@@ -103,11 +106,14 @@ pub(super) fn for_runtime(modules: &Modules, temp_quota: usize) -> std::io::Resu
         crate::web::celld_web::init(),
         crate::storage::celld_storage::init(),
         crate::socket::celld_socket::init(),
+        celld_node::init(),
         crate::shard::celld_events::init(),
     ]))
 }
 
 fn closed(mut extensions: Vec<Extension>) -> Vec<Extension> {
+    // `deno_core` would find these by name before it asks the loader; what is needed of them is in `js/node`.
+    extensions.iter_mut().for_each(|extension| extension.synthetic_esm_modules = Cow::Borrowed(&[]));
     extensions.iter_mut().for_each(deny::close);
     extensions
 }

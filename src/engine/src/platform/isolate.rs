@@ -86,6 +86,7 @@ pub struct Isolate {
     runtime: ManuallyDrop<JsRuntime>,
     raw: RawIsolate,
     modules: Arc<Modules>,
+    loader: Rc<Loader>,
     booted: Booted,
     heap: Arc<HeapGuard>,
 }
@@ -104,12 +105,13 @@ impl Isolate {
         let IsolateOptions { modules, console, heap_limit, temp_quota, deny_net } = options;
         let permissions = permissions::container(&deny_net)?;
         let evaluated = modules.clone();
+        let loader = Rc::new(Loader::new(modules.clone()));
         let runtime = JsRuntime::try_new(RuntimeOptions {
             startup_snapshot: Some(snapshot.bytes),
             residual_lazy_js_sources: snapshot.residual_js,
             residual_lazy_esm_sources: snapshot.residual_esm,
             extensions: extensions::for_runtime(&modules, temp_quota)?,
-            module_loader: Some(Rc::new(Loader::new(modules.clone()))),
+            module_loader: Some(loader.clone()),
             create_params: Some(v8::CreateParams::default().heap_limits(0, heap_limit)),
             custom_module_evaluation_cb: Some(Box::new(move |scope, _kind, url, _code| {
                 loader::evaluate(&evaluated, scope, url)
@@ -117,6 +119,7 @@ impl Isolate {
             ..Default::default()
         });
         let mut runtime = runtime.map_err(|error| IsolateError::Start(Box::new(error)))?;
+        runtime.v8_isolate().set_host_initialize_import_meta_object_callback(leave_import_meta_empty);
         let mapper = runtime.source_mapper();
         let state = runtime.op_state();
         state.borrow_mut().put(permissions);
@@ -126,7 +129,7 @@ impl Isolate {
         let booted = boot(&mut runtime, &modules)?;
         let raw = RawIsolate::of(&mut runtime);
         raw.exit();
-        Ok(Isolate { runtime: ManuallyDrop::new(runtime), raw, modules, booted, heap })
+        Ok(Isolate { runtime: ManuallyDrop::new(runtime), raw, modules, loader, booted, heap })
     }
 
     /// The object with the functions of `js/events` that start events; empty without that extension.
@@ -173,8 +176,17 @@ impl Isolate {
             namespace.map(|object| v8::Global::new(scope, object)).map_err(no_namespace)
         };
         let namespace: Result<_, CoreError> = raw.entered_while_polled(load).await;
+        self.loader.set_running();
         namespace.map_err(|error| IsolateError::Script(Box::new(UserError::from_core(&error))))
     }
+}
+
+/// `import.meta` of a Worker is an empty object, as on the platform.
+extern "C" fn leave_import_meta_empty(
+    _context: v8::Local<v8::Context>,
+    _module: v8::Local<v8::Module>,
+    _meta: v8::Local<v8::Object>,
+) {
 }
 
 /// How often the limit of a heap is raised to let the event end that reached it.

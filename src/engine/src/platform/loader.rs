@@ -1,6 +1,7 @@
 //! Finds modules for an isolate: the deployment's own and the built-in ones on the allow-list.
 
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, LazyLock};
@@ -27,60 +28,87 @@ static BUILTIN_CODE: LazyLock<CodeCache> = LazyLock::new(CodeCache::default);
 pub(super) struct Loader {
     modules: Arc<Modules>,
     node_compat: bool,
+    /// Whether the main module has been evaluated: what is imported from then on is imported by `import()`.
+    is_running: Cell<bool>,
+}
+
+/// Why an import is refused.
+struct Refusal {
+    /// The module in question as the platform names it: a path from the bundle's root, or a URL.
+    name: String,
+    /// For the developer, beyond the platform's text.
+    hint: Option<&'static str>,
 }
 
 impl Loader {
     pub(super) fn new(modules: Arc<Modules>) -> Self {
         let node_compat = modules.script().has_flag(builtins::NODEJS_COMPAT);
-        Loader { modules, node_compat }
+        Loader { modules, node_compat, is_running: Cell::new(false) }
+    }
+
+    /// Says that the main module has been evaluated.
+    pub(super) fn set_running(&self) {
+        self.is_running.set(true);
     }
 
     /// Resolves an import in a user's module.
-    fn resolve_user(&self, specifier: &str, importer: &str) -> Result<ModuleSpecifier, String> {
-        let parse = |url: &str| ModuleSpecifier::parse(url).map_err(|error| error.to_string());
+    fn import_of_user(&self, specifier: &str, importer: &str) -> Result<ModuleSpecifier, Refusal> {
+        let refused = |hint| Err(Refusal { name: specifier.to_owned(), hint });
+        let parse = |url: &str| {
+            ModuleSpecifier::parse(url).map_err(|_| Refusal { name: specifier.to_owned(), hint: None })
+        };
         if let Some(url) = builtins::cloudflare_module(specifier) {
             return parse(url);
         }
-        if let Some(name) = builtins::public_node_module(specifier) {
+        if let Some(url) = builtins::node_module(specifier) {
             if self.node_compat {
-                return parse(&format!("node:{name}"));
+                return parse(&url);
             }
-            return Err("it needs the compatibility flag \"nodejs_compat\"".to_owned());
+            return refused(Some("it needs the compatibility flag \"nodejs_compat\""));
         }
-        if specifier.starts_with("node:") {
-            return Err("this runtime has no such Node.js module".to_owned());
+        let url = deno_core::resolve_import(specifier, importer).ok();
+        if let Some(url) = &url
+            && self.modules.by_url(url.as_str()).is_some()
+        {
+            return Ok(url.clone());
         }
-        if specifier.starts_with("cloudflare:") {
-            return Err("this runtime has no such module".to_owned());
+        // A name in the bundle may be imported bare, as workerd allows.
+        let bare = super::modules::module_url(specifier);
+        if let Some(bare) = bare.filter(|url| self.modules.by_url(url.as_str()).is_some()) {
+            return Ok(bare);
         }
-        let url = deno_core::resolve_import(specifier, importer).map_err(|error| error.to_string())?;
-        if self.modules.by_url(url.as_str()).is_some() {
-            return Ok(url);
+        let is_relative = specifier.starts_with(['.', '/']);
+        match url.filter(|_| is_relative) {
+            Some(url) => Err(Refusal { name: display_name(url.as_str()).to_owned(), hint: None }),
+            // The platform takes a URL for a path.
+            None => Err(Refusal { name: specifier.replace("///", "/").replace("//", "/"), hint: None }),
         }
-        Err("no module of that name is in the bundle".to_owned())
     }
 
-    /// Resolves an import in a user's module, or says why it is refused.
-    fn import_of_user(&self, specifier: &str, importer: &str) -> Result<ModuleSpecifier, String> {
-        self.resolve_user(specifier, importer).or_else(|reason| {
-            // A name in the bundle may be imported bare, as workerd allows.
-            let bare = super::modules::module_url(specifier);
-            bare.filter(|url| self.modules.by_url(url.as_str()).is_some()).ok_or_else(|| {
-                format!("cannot import {specifier:?} from {:?}: {reason}", display_name(importer))
-            })
-        })
+    /// A URL whose loading fails. An error from `resolve` is not enough: for a static import `deno_core`
+    /// would then look among all built-in modules, also those that are not for users.
+    fn refuse(&self, refusal: Refusal, importer: &str) -> ModuleResolveResponse {
+        let mut text = format!("No such module {:?}.", refusal.name);
+        let scheme = if self.is_running.get() {
+            THROWING_SCHEME
+        } else {
+            text.push_str(&format!("\n  imported from {:?}", display_name(importer)));
+            REFUSED_SCHEME
+        };
+        if let Some(hint) = refusal.hint.filter(|_| !self.is_running.get()) {
+            text.push_str(&format!("\n  {hint}"));
+        }
+        let text = percent_encoding::utf8_percent_encode(&text, percent_encoding::NON_ALPHANUMERIC);
+        ModuleSpecifier::parse(&format!("{scheme}:{text}")).map_err(JsErrorBox::from_err)
     }
 }
 
-/// The scheme of URLs that stand for an import that was refused; see [`refusal`].
+/// The scheme of URLs that stand for a refused import whose loading fails.
 const REFUSED_SCHEME: &str = "celld-refused";
 
-/// A URL whose loading fails with `reason`. An error from `resolve` is not enough: for a static import
-/// `deno_core` would then look among all built-in modules, also those that are not for users.
-fn refusal(reason: &str) -> ModuleResolveResponse {
-    let reason = percent_encoding::utf8_percent_encode(reason, percent_encoding::NON_ALPHANUMERIC);
-    ModuleSpecifier::parse(&format!("{REFUSED_SCHEME}:{reason}")).map_err(JsErrorBox::from_err)
-}
+/// The scheme of URLs that stand for a refused `import()`: modules that throw when they are evaluated. The
+/// error of a load that fails would get a `code`, which the platform's has not.
+const THROWING_SCHEME: &str = "celld-throws";
 
 impl ModuleLoader for Loader {
     fn resolve(&self, specifier: &str, referrer: &str, kind: ResolutionKind) -> ModuleResolveResponse {
@@ -91,11 +119,7 @@ impl ModuleLoader for Loader {
         if referrer.starts_with("ext:") || referrer.starts_with("node:") {
             return deno_core::resolve_import(specifier, referrer).map_err(JsErrorBox::from_err);
         }
-        self.import_of_user(specifier, referrer).or_else(|reason| refusal(&reason))
-    }
-
-    fn import_meta_resolve(&self, specifier: &str, referrer: &str) -> ModuleResolveResponse {
-        self.import_of_user(specifier, referrer).map_err(JsErrorBox::type_error)
+        self.import_of_user(specifier, referrer).or_else(|refusal| self.refuse(refusal, referrer))
     }
 
     fn load(
@@ -104,9 +128,12 @@ impl ModuleLoader for Loader {
         _referrer: Option<&ModuleLoadReferrer>,
         options: ModuleLoadOptions,
     ) -> ModuleLoadResponse {
-        if specifier.scheme() == REFUSED_SCHEME {
-            let reason = percent_encoding::percent_decode_str(specifier.path()).decode_utf8_lossy();
-            return ModuleLoadResponse::Sync(Err(JsErrorBox::type_error(reason.into_owned())));
+        if let REFUSED_SCHEME | THROWING_SCHEME = specifier.scheme() {
+            let text = percent_encoding::percent_decode_str(specifier.path()).decode_utf8_lossy();
+            return ModuleLoadResponse::Sync(match specifier.scheme() {
+                THROWING_SCHEME => Ok(throwing(specifier, &text)),
+                _ => Err(JsErrorBox::generic(text.into_owned())),
+            });
         }
         let Some((_, module)) = self.modules.by_url(specifier.as_str()) else {
             let name = display_name(specifier.as_str());
@@ -184,6 +211,14 @@ impl Loader {
         };
         Ok(ModuleSource::new(module_type, code, specifier, code_cache))
     }
+}
+
+/// A module that throws an `Error` with that message.
+fn throwing(specifier: &ModuleSpecifier, message: &str) -> ModuleSource {
+    // JSON's strings are JavaScript's.
+    let message = serde_json::Value::from(message);
+    let code = format!("throw new Error({message});");
+    ModuleSource::new(ModuleType::JavaScript, ModuleSourceCode::String(code.into()), specifier, None)
 }
 
 /// The JavaScript that stands for a module of another kind. `deno_core` files a module under the type

@@ -18,6 +18,7 @@ pub mod isolate;
 pub mod loader;
 pub mod memfs;
 pub mod modules;
+mod node_files;
 mod node_services;
 mod ops;
 pub mod permissions;

@@ -1,9 +1,11 @@
-//! Places of Deno's Web APIs where the platform behaves otherwise, and what is put there instead.
+//! Places of Deno's Web APIs and Node.js polyfills where the platform behaves otherwise, and what is put there instead.
 //!
-//! Only what cannot be done from outside is here; the rest is in `src/engine/js/web`. A place that does not exist any more fails the
+//! Only what cannot be done from outside is here; the rest is in `src/engine/js/web` and
+//! `src/engine/js/node`. A place that does not exist any more fails the
 //! build: after an update of Deno's crates the change has to be thought through again.
 
 mod fetch;
+mod node;
 mod streams;
 mod url;
 
@@ -31,6 +33,11 @@ pub fn changes(specifier: &str) -> &'static [Change] {
         "ext:deno_fetch/23_response.js" => fetch::RESPONSE,
         "ext:deno_fetch/26_fetch.js" => fetch::FETCH,
         "ext:deno_fetch/27_eventsource.js" => url::EVENT_SOURCE,
+        "ext:deno_node/_next_tick.ts" => node::NEXT_TICK,
+        "ext:deno_node/internal/errors.ts" => node::NODE_ERRORS,
+        "ext:deno_node/internal_binding/node_options.ts" => node::NODE_OPTIONS,
+        "ext:deno_node/path/_posix.ts" => node::POSIX_PATH,
+        "ext:deno_node/path/_win32.ts" => node::WIN32_PATH,
         _ => &[],
     }
 }

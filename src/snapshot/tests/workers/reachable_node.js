@@ -6,10 +6,13 @@ import { forbidden, walk } from "./walk.js";
 ok(!("Deno" in globalThis) && !("__bootstrap" in globalThis));
 const require = module.createRequire("/bundle/index.js");
 const roots = { globalThis, process, module, require };
-for (const name of module.builtinModules) {
+for (const name of [...module.builtinModules, "sqlite", "test"]) {
   roots[`node:${name}`] = await import(`node:${name}`);
 }
-for (const name of ["vm", "inspector", "worker_threads", "internal/test/binding", "repl", "sqlite", "wasi", "v8"]) {
+for (const name of ["br", "node", "sockets", "workers", "workflows"]) {
+  roots[`cloudflare:${name}`] = await import(`cloudflare:${name}`);
+}
+for (const name of ["sea", "test/reporters", "internal/test/binding", "_http_proxy", "celld-workers", "celld/vm"]) {
   let loaded = [];
   try {
     loaded.push(require(name));
@@ -31,7 +34,11 @@ roots.instances = [
   Buffer.from("a"), crypto.createHash("sha256"), crypto.createHmac("sha256", "k"), new net.Socket(),
   new (roots["node:stream"].PassThrough)(), roots["node:zlib"].createGzip(),
   new (roots["node:async_hooks"].AsyncLocalStorage)(), new (roots["node:events"].EventEmitter)(),
-  new (roots["node:http"].Agent)(), crypto.generateKeyPairSync("ed25519"),
+  new (roots["node:http"].Agent)(), crypto.generateKeyPairSync("ed25519"), roots["node:http"].createServer(),
+  roots["cloudflare:sockets"].connect("127.0.0.1:1"), setTimeout(() => {}, 0), setImmediate(() => {}),
+  process.stdin, process.stdout, new (roots["node:tls"].TLSSocket)(), roots["node:dgram"].createSocket("udp4"),
+  crypto.createSecretKey(new Uint8Array(8)), crypto.createCipheriv("aes-128-cbc", new Uint8Array(16), new Uint8Array(16)),
+  roots["node:fs"].createReadStream("/bundle/index.js").on("error", () => {}), roots["node:zlib"].createBrotliCompress(),
 ];
 const found = [];
 const visited = walk(roots, (value, path) => {

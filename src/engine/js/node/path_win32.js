@@ -1,0 +1,9 @@
+// node:path/win32 with the exports that the platform has.
+
+import path from "node:path";
+
+export const {
+  basename, delimiter, dirname, extname, format, isAbsolute, join, matchesGlob, normalize, parse, posix, relative,
+  resolve, sep, toNamespacedPath, win32,
+} = path.win32;
+export default path.win32;

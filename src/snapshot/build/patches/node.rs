@@ -1,0 +1,30 @@
+//! Changes of the Node.js polyfills.
+
+use super::Change;
+
+pub const NEXT_TICK: &[Change] = &[
+    // What is to run in the next tick is dropped until `node:process` is loaded, which may be never.
+    (
+        "let nextTickEnabled = false;",
+        "let nextTickEnabled = true; core.setAsyncHooksEmit(emitBefore, emitAfter, emitDestroy);",
+    ),
+];
+
+pub const NODE_ERRORS: &[Change] = &[
+    // The class of a value out of range is named after its code.
+    (
+        "super(\"ERR_OUT_OF_RANGE\", msg);",
+        "super(\"ERR_OUT_OF_RANGE\", msg);
+         delete this.toString;
+         ObjectSetPrototypeOf(ERR_OUT_OF_RANGE.prototype, RangeErrorPrototype);
+         ObjectSetPrototypeOf(this, ERR_OUT_OF_RANGE.prototype);",
+    ),
+];
+
+// Arguments of the process, of which there are none. The polyfill would load the global `process` for them, which may be what loads it.
+pub const NODE_OPTIONS: &[Change] = &[("return globalThis.process?.execArgv ?? [];", "return [];")];
+
+// `path.resolve` starts from the root, whatever a program has put on the global object.
+pub const POSIX_PATH: &[Change] = &[("globalThis.process.cwd()", "\"/\"")];
+pub const WIN32_PATH: &[Change] =
+    &[("const { Deno } = globalThis;", "const Deno = { cwd: () => \"/\", env: { get() {} } };")];

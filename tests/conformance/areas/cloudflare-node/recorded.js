@@ -1,0 +1,20 @@
+// Written by tests/conformance/run --record cloudflare-node: what the pinned workerd does. Read what a new recording changes.
+export default {
+  "a GET": [200,[["content-length","141"],["content-type","application/json"]],"{\"method\":\"GET\",\"url\":\"/echo?a=1\",\"headers\":{\"cookie\":\"a=b\",\"x-y\":\"z\"},\"rawHeaders\":[\"cookie\",\"a=b\",\"x-y\",\"z\"],\"httpVersion\":\"1.1\",\"body\":\"\"}"],
+  "a POST": [200,[["content-length","177"],["content-type","application/json"]],"{\"method\":\"POST\",\"url\":\"/echo\",\"headers\":{\"content-type\":\"text/plain;charset=UTF-8\"},\"rawHeaders\":[\"content-type\",\"text/plain;charset=UTF-8\"],\"httpVersion\":\"1.1\",\"body\":\"hello\"}"],
+  "/head": [201,[["content-type","text/plain"],["x-a","1, 2"]],"ab"],
+  "/stream": [200,[],"part0part1part2"],
+  "/cookie": [404,[["content-length","5"],["set-cookie","a=1"],["set-cookie","b=2"],["x-b","1, 2"]],"bytes"],
+  "/empty": [204,[],""],
+  "/twice": [200,[],"xERR_HTTP_HEADERS_SENT Cannot set headers after they are sent to the client,ERR_HTTP_HEADERS_SENT Cannot write headers after they are sent to the client"],
+  "/classes": [200,[["content-length","20"]],"true,true,true,false"],
+  "listening": [true,{"port":8080,"family":"IPv4","address":"127.0.0.1"},["listening","callback"]],
+  "a port that is taken": {"$":"threw","is":{"$":"error","type":"EADDRINUSE","name":"Error","message":"bind EADDRINUSE 127.0.0.1:8080","code":"EADDRINUSE","syscall":"bind","address":"127.0.0.1","port":8080}},
+  "any port": [true,false,null],
+  "handleAsNodeRequest: a number": 204,
+  "handleAsNodeRequest: nobody listens": {"$":"threw","is":{"$":"error","type":"Error","name":"Error","message":"Http server with port 9999 not found. This is likely a bug with your code. You should check if server.listen() was called with the same port (9999)","code":"ERR_INVALID_ARG_VALUE"}},
+  "handleAsNodeRequest: no port": {"$":"threw","is":{"$":"error","type":"Error","name":"Error","message":"Failed to determine port for server"}},
+  "httpServerHandler: nothing": {"$":"threw","is":{"$":"error","type":"Error","name":"Error","message":"Server descriptor cannot be null or undefined"}},
+  "httpServerHandler: no port": {"$":"threw","is":{"$":"error","type":"Error","name":"Error","message":"Failed to determine port for server"}},
+  "httpServerHandler: members": ["fetch"],
+};
