@@ -184,6 +184,11 @@ impl CellScope {
         &self.id
     }
 
+    /// The name of the local file that its database is in, within a directory of such files.
+    pub fn file_name(&self) -> String {
+        format!("{}-{}.db", self.class, self.id)
+    }
+
     /// `true` for celld's own cells (KV, D1, queues, workflows): their class starts with `__`.
     pub fn is_reserved(&self) -> bool {
         self.class.starts_with("__")

@@ -123,11 +123,6 @@ impl Images {
         &self.dir
     }
 
-    /// The file of a cell. At most one database uses it at a time.
-    pub fn file_name(scope: &CellScope) -> String {
-        format!("{}-{}.db", scope.class(), scope.id())
-    }
-
     /// Brings the database of `scope` here, which this process owns by now and whose history holds everything that was ever
     /// acknowledged. `owner` is what the owner record said before this process claimed the cell: the session and the epoch.
     ///
@@ -176,7 +171,7 @@ impl Images {
             let image = if restored.image.is_empty() { Image::Empty } else { Image::Memory(restored.image) };
             return Ok(Activated { image, txid: restored.txid, objects, from: From::Clone });
         }
-        let path = self.dir.join(Self::file_name(scope));
+        let path = self.dir.join(scope.file_name());
         let cloned = chain.clone_to(&self.bucket, &path).await?;
         // Compression and deletions can make a small database of a long history, but a file does as well.
         Ok(Activated { image: Image::File(path), txid: cloned.txid, objects, from: From::Clone })
@@ -187,7 +182,7 @@ impl Images {
         let (remote, at_hand) = chain.open_paged(&self.bucket).await?;
         let source =
             BucketSource { image: remote.clone(), io: self.io.clone(), deadline: self.options.page_deadline };
-        let path = self.dir.join(Self::file_name(scope));
+        let path = self.dir.join(scope.file_name());
         let failed = |cause| ImagesError::File { path: path.clone(), cause };
         let image = PagedImage::create(path.clone(), remote.pages(), Box::new(source)).map_err(failed)?;
         let filled = {

@@ -24,6 +24,10 @@ const INTERVAL: Duration = Duration::from_secs(30);
 /// Alarms that are due within this time are armed: more than the interval, so that none is late.
 const HORIZON_MS: i64 = 60_000;
 
+/// A session counts as crashed when its lease ended this long ago. Sealing is for good, and nobody waits for it here: a clock that is a
+/// little ahead must not end a healthy node.
+const GRACE_MS: u64 = 30_000;
+
 /// Entries in one round. The rest has its turn when these are gone.
 const MAX_WAKES: usize = 1000;
 
@@ -81,7 +85,7 @@ impl Waker {
         for lease in leases {
             let record = lease.record;
             // A lease that was given up ended with a log that was closed.
-            let is_over = record.expires_ms > 0 && record.expires_ms < now;
+            let is_over = record.expires_ms > 0 && record.expires_ms.saturating_add(GRACE_MS) < now;
             if record.session == self.session || !is_over {
                 continue;
             }

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use celld_engine::host::{AlarmChange, CommitLog, LogFailed, Position};
 use celld_ids::{CellScope, Epoch};
@@ -13,6 +12,8 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
+
+use crate::lease::now_ms;
 
 /// The log, with its waiters sorted by position: a step of the frontier wakes those it reaches and nobody else.
 pub(crate) struct DurableLog {
@@ -90,9 +91,8 @@ impl CommitLog for DurableLog {
         tx: CommittedTx,
         alarm: AlarmChange,
     ) -> Position {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let CommittedTx { commit, pages } = tx;
-        let timestamp_ms = i64::try_from(now.as_millis()).unwrap_or(i64::MAX);
+        let timestamp_ms = i64::try_from(now_ms()).unwrap_or(i64::MAX);
         let alarm = match alarm {
             AlarmChange::Unchanged => celld_replica::AlarmChange::Unchanged,
             AlarmChange::Cleared => celld_replica::AlarmChange::Cleared,

@@ -234,16 +234,8 @@ impl NodeHost {
 
 impl Host for NodeHost {
     fn activate(&self, scope: CellScope) -> BoxFuture<'static, Result<Activation, ActivateError>> {
-        let Some(host) = self.this.upgrade() else {
-            let gone = ActivateError::Failed { scope, cause: "the node is stopping".into() };
-            return std::future::ready(Err(gone)).boxed();
-        };
-        // The bucket's connections belong to the I/O threads.
-        let brought = self.io.spawn(host.bring(scope.clone()));
-        async move {
-            brought.await.unwrap_or_else(|e| Err(ActivateError::Failed { scope, cause: e.to_string() }))
-        }
-        .boxed()
+        let cell = scope.clone();
+        self.on_io(move |host| host.bring(cell), move |cause| ActivateError::Failed { scope, cause })
     }
 
     fn bookmark(&self, scope: &CellScope, epoch: Epoch, txid: Txid) -> String {

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use celld_bucket::{Bucket, BucketError, failpoint};
 use celld_ids::{CellScope, Epoch};
-use celld_ltx::{Checksum, Header, PAGE_SIZE, Txid};
+use celld_ltx::Txid;
 use futures::{FutureExt, StreamExt, TryStreamExt, stream};
 
 use crate::fold::PARALLEL;
@@ -18,7 +18,7 @@ use crate::pages::Source;
 use crate::record::patiently;
 use crate::restore::RestoreError;
 use crate::retention::garbage;
-use crate::store::{ObjectWriter, write_merged};
+use crate::store::write_merged;
 use crate::sums::{MIN_OBJECT_BYTES, sums_key};
 
 /// Bytes of L0 objects, and their number, that one L1 object takes in at most.
@@ -50,14 +50,6 @@ pub enum CompactionError {
     /// An object is damaged, or the objects do not make a whole.
     #[error(transparent)]
     Restore(#[from] RestoreError),
-    /// The image is none, or is no database of whole pages.
-    #[error("a snapshot of {scope} is impossible: {problem}")]
-    Snapshot {
-        /// The cell.
-        scope: CellScope,
-        /// Why.
-        problem: String,
-    },
 }
 
 impl From<PlanError> for CompactionError {
@@ -258,35 +250,4 @@ pub async fn snapshot_at_stop(
     merge(bucket, scope, epoch, Level::L9, chain).await?;
     collect(bucket, scope, list_all(bucket, scope).await?, retention).await?;
     Ok(StopSnapshot::Written)
-}
-
-/// Writes the database `image`, which stands at `txid`, as a snapshot, and deletes what it supersedes, as in [`compact_cell`].
-///
-/// Everything up to `txid` must be durable: a snapshot of an unacknowledged transaction would bring it back from the dead.
-pub async fn write_snapshot(
-    bucket: &Bucket,
-    scope: &CellScope,
-    epoch: Epoch,
-    image: Vec<u8>,
-    txid: Txid,
-    timestamp_ms: i64,
-    retention: Duration,
-) -> Result<(), CompactionError> {
-    let failed = |problem: String| CompactionError::Snapshot { scope: scope.clone(), problem };
-    if !image.len().is_multiple_of(PAGE_SIZE) {
-        return Err(failed(format!("{} bytes are no whole number of pages", image.len())));
-    }
-    let commit = u32::try_from(image.len() / PAGE_SIZE).map_err(|_| failed("it is too large".into()))?;
-    let pre_apply = Some(Checksum::NONE);
-    let header = Header { min_txid: Txid(1), max_txid: txid, commit, timestamp_ms, pre_apply };
-    let mut object = ObjectWriter::begin(bucket, scope, epoch, Level::L9, header).await?;
-    for (pgno, data) in (1u32..).zip(image.chunks_exact(PAGE_SIZE)) {
-        if pgno != celld_ltx::LOCK_PAGE {
-            object.page(pgno, data).await?;
-        }
-    }
-    let sum = object.database_checksum();
-    object.finish(Some(sum)).await?;
-    failpoint("snapshot");
-    collect(bucket, scope, list_all(bucket, scope).await?, retention).await
 }

@@ -54,7 +54,7 @@ mod writer;
 pub use celld_ltx::Txid;
 
 pub use bookmark::{Bookmark, InvalidBookmark, bookmark_of};
-pub use compact::{CompactionError, StopSnapshot, compact_cell, snapshot_at_stop, write_snapshot};
+pub use compact::{CompactionError, StopSnapshot, compact_cell, snapshot_at_stop};
 pub use entry::{AlarmChange, Entry, EntryError, EntryNo, EntryTx, LogObject, Seal};
 pub use export::{ExportError, restore_to_file};
 pub use fold::FoldError;
@@ -65,7 +65,7 @@ pub use lease::{Lease, LeaseRecord, read_lease, read_leases, write_lease};
 pub use log::{
     CellTx, CloseError, Frontier, LogError, LogOptions, Position, SessionLog, StartError, WAIT_BUDGETS,
 };
-pub use owner::{Claim, OwnerRecord, claim, read_owner, renounce};
+pub use owner::{Claim, OwnerRecord, claim, read_owner};
 pub use paged::{Chain, Cloned, PagedError, RemoteImage};
 pub use record::{Phase, SessionRecord};
 pub use restore::{MAX_PAGES, RestoreError, Restored, restore};

@@ -64,23 +64,6 @@ pub async fn claim(
     })
 }
 
-/// Gives up `scope`, which is `owned` by the caller: the next owner needs no seal. Everything the caller has committed for the cell
-/// must be durable and folded before ([`crate::SessionLog::fold`]), and it must never write for it under this epoch again.
-///
-/// `false` when the record is no longer the caller's.
-pub async fn renounce(
-    bucket: &Bucket,
-    scope: &CellScope,
-    owned: &Versioned<OwnerRecord>,
-) -> Result<bool, RecordError> {
-    let record = OwnerRecord { session: None, epoch: owned.record.epoch };
-    match write(bucket, scope, Some(owned), &record).await? {
-        Ok(_) => Ok(true),
-        // Taken over after it was given up: the epoch moved on from a record that named nobody, or a successor sealed us.
-        Err(_) => Ok(false),
-    }
-}
-
 /// Writes `record` over what was `seen`. `Ok(Err(found))` when something else stands there.
 async fn write(
     bucket: &Bucket,

@@ -25,9 +25,6 @@ pub use read::RemoteImage;
 use crate::restore::RestoreError;
 use crate::sums::SumsError;
 
-/// How often the history is listed anew when objects vanish under our hands.
-const LISTINGS: u32 = 5;
-
 /// Why pages cannot be read.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum PagedError {

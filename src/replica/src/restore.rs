@@ -1,26 +1,17 @@
 //! Putting a cell's database together from the bucket.
 
-use bytes::Bytes;
 use celld_bucket::{Bucket, BucketError};
 use celld_ids::{CellScope, Epoch};
-use celld_ltx::{ApplyError, CompactError, DecodeError, File, Image, Txid};
-use futures::{FutureExt, StreamExt, stream};
+use celld_ltx::{ApplyError, CompactError, DecodeError, Txid};
 
-use crate::history::{HistoryObject, PlanError, list_history, plan};
-use crate::keys;
-use crate::record::patiently;
+use crate::history::PlanError;
+use crate::paged::{Chain, PagedError};
 
 /// Pages in the largest database that a cell can have: 10 GiB.
 pub const MAX_PAGES: u32 = (10 << 30) / celld_ltx::PAGE_SIZE as u32;
 
-/// Objects fetched ahead.
-const AHEAD: usize = 8;
-
 /// How often the history is listed anew when compaction takes objects away under our hands.
 pub(crate) const LISTINGS: u32 = 5;
-
-/// Larger files are decoded on a blocking thread.
-const OFFLOAD_BYTES: usize = 256 << 10;
 
 /// A cell's database as durable history has it.
 #[derive(Debug, Clone, Default)]
@@ -96,75 +87,6 @@ pub enum RestoreError {
 /// Only history counts: the logs of dead sessions must have been sealed and folded ([`crate::seal_session`]), and a session that
 /// restores a cell of its own folds first ([`crate::SessionLog::fold`]). Every byte is verified: objects by their checksums, the
 /// chain by its transaction numbers.
-pub async fn restore(bucket: &Bucket, scope: &CellScope) -> Result<Restored, RestoreError> {
-    let mut listing = 1;
-    loop {
-        let chosen = plan(scope, &list_history(bucket, scope).await?)?;
-        match replay(bucket, scope, &chosen).await {
-            // Compaction deletes only what another object covers, so a new listing shows the way around.
-            Err(RestoreError::Missing { key }) if listing < LISTINGS => {
-                tracing::debug!(cell = %scope, key, "the history changed during the restore");
-                listing += 1;
-            }
-            result => return result,
-        }
-    }
-}
-
-async fn replay(
-    bucket: &Bucket,
-    scope: &CellScope,
-    chosen: &[HistoryObject],
-) -> Result<Restored, RestoreError> {
-    let mut image = Image::empty();
-    let mut restored = Restored { objects: chosen.len(), ..Restored::default() };
-    let mut files = stream::iter(chosen.to_vec())
-        .map(|object| {
-            let file = async move {
-                let file = fetch(bucket, scope, &object).await;
-                (object, file)
-            };
-            file.boxed()
-        })
-        .buffered(AHEAD);
-    while let Some((object, file)) = files.next().await {
-        let file = file?;
-        image.apply(&file, MAX_PAGES).map_err(|problem| {
-            let key = keys::history(scope, &object.name);
-            RestoreError::Apply { key, problem }
-        })?;
-        restored.epoch = Some(object.name.epoch);
-        restored.timestamp_ms = file.header().timestamp_ms;
-    }
-    restored.txid = image.txid();
-    restored.image = image.into_bytes();
-    Ok(restored)
-}
-
-/// Reads one object of a cell's history and verifies it.
-pub(crate) async fn fetch(
-    bucket: &Bucket,
-    scope: &CellScope,
-    object: &HistoryObject,
-) -> Result<File, RestoreError> {
-    let key = keys::history(scope, &object.name);
-    let Some(found) = patiently(|| bucket.get(&key)).await? else {
-        return Err(RestoreError::Missing { key });
-    };
-    let file = match decode(found.bytes).await? {
-        Ok(file) => file,
-        Err(problem) => return Err(RestoreError::Damaged { key, problem }),
-    };
-    let (min, max) = (file.header().min_txid, file.header().max_txid);
-    if (min, max) != (object.name.min, object.name.max) {
-        return Err(RestoreError::Misnamed { key, min, max });
-    }
-    Ok(file)
-}
-
-async fn decode(bytes: Bytes) -> Result<Result<File, DecodeError>, RestoreError> {
-    if bytes.len() < OFFLOAD_BYTES {
-        return Ok(celld_ltx::decode(&bytes));
-    }
-    tokio::task::spawn_blocking(move || celld_ltx::decode(&bytes)).await.map_err(|_| RestoreError::Stopped)
+pub async fn restore(bucket: &Bucket, scope: &CellScope) -> Result<Restored, PagedError> {
+    Chain::read(bucket, scope).await?.clone_in_memory(bucket).await
 }

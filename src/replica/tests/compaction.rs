@@ -2,6 +2,7 @@
 
 mod cell;
 
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -9,11 +10,13 @@ use std::time::Duration;
 use cell::{Cell, copy, time};
 use celld_bucket::{Bucket, Fate};
 use celld_ids::Epoch;
-use celld_ltx::{Checksum, Txid};
+use celld_ltx::{Checksum, File, Page, Txid};
 use celld_replica::{
     Level, PageSums, StopSnapshot, Target, Timeline, compact_cell, list_history, restore, restore_at,
-    snapshot_at_stop, sums_key, write_snapshot,
+    snapshot_at_stop, sums_key,
 };
+use rand::rngs::StdRng;
+use rand::{RngCore, SeedableRng};
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
@@ -130,19 +133,26 @@ async fn a_damaged_object_is_named_and_nothing_is_made_of_it() {
 
 #[tokio::test]
 async fn large_objects_have_page_checksums_as_long_as_they_live() {
-    let mut cell = Cell::random(9, 4, 800);
-    // Incompressible, so that the object is large.
-    let image: Vec<u8> = {
-        use rand::{RngCore, SeedableRng};
-        let mut bytes = vec![0; 800 * celld_ltx::PAGE_SIZE];
-        rand::rngs::StdRng::seed_from_u64(1).fill_bytes(&mut bytes);
-        bytes
+    // Incompressible, so that the snapshot of the first five transactions is large; the last one leaves a small database.
+    let mut random = StdRng::seed_from_u64(1);
+    let mut transaction = |(txid, commit, pages): (u64, u32, RangeInclusive<u32>)| {
+        let pages = pages.map(|pgno| {
+            let mut data = vec![0; celld_ltx::PAGE_SIZE];
+            random.fill_bytes(&mut data);
+            Page { pgno, data: data.into() }
+        });
+        File::transaction(Txid(txid), commit, pages.collect(), time(txid) as i64).unwrap()
     };
-    cell.images[4] = image.clone();
+    let long =
+        [(1, 800, 1..=800), (2, 800, 7..=9), (3, 801, 801..=801), (4, 800, 1..=1), (5, 800, 700..=710)];
+    let short = (6..=10).map(|txid| (txid, 2, 1..=2));
+    let files: Vec<File> = long.into_iter().chain(short).map(&mut transaction).collect();
+    let mut cell = Cell::new(files[..5].to_vec());
     let bucket = Bucket::in_memory();
-    write_snapshot(&bucket, &cell.scope, Epoch(1), image, Txid(4), time(4) as i64, Duration::ZERO)
-        .await
-        .unwrap();
+    cell.put_all(&bucket, 5).await;
+    let in_time = Duration::from_secs(10);
+    let written = snapshot_at_stop(&bucket, &cell.scope, in_time, Duration::ZERO).await.unwrap();
+    assert_eq!(written, StopSnapshot::Written);
     let object = list_history(&bucket, &cell.scope).await.unwrap().remove(0);
     let sums = bucket.get(&sums_key(&cell.scope, &object.name)).await.unwrap().unwrap();
     let sums = PageSums::decode(&sums.bytes).unwrap();
@@ -157,11 +167,15 @@ async fn large_objects_have_page_checksums_as_long_as_they_live() {
     // A later snapshot takes both away, and checksums whose object never came.
     let orphan = celld_replica::HistoryName { max: Txid(3), timestamp_ms: time(3), ..object.name };
     bucket.put(&sums_key(&cell.scope, &orphan), "x".into()).await.unwrap();
-    write_snapshot(&bucket, &cell.scope, Epoch(2), vec![7; 8192], Txid(5), time(5) as i64, Duration::ZERO)
-        .await
-        .unwrap();
+    cell = Cell::new(files);
+    for txid in 6..=10 {
+        cell.put(&bucket, 2, Level::L0, txid, txid).await;
+    }
+    let written = snapshot_at_stop(&bucket, &cell.scope, in_time, Duration::ZERO).await.unwrap();
+    assert_eq!(written, StopSnapshot::Written);
     let keys: Vec<_> = bucket.list("", None, 9).await.unwrap().into_iter().map(|listed| listed.key).collect();
     assert_eq!(keys.len(), 1, "{keys:?}");
+    check(&cell, &bucket).await;
 }
 
 #[tokio::test]

@@ -39,6 +39,8 @@ impl Settings {
         let adoption = Adoption::default();
         let restore = RestoreOptions::default();
         let mebibytes = |name| self.integer(name).map(|mib| mib.saturating_mul(1 << 20));
+        let operation_deadline =
+            milliseconds("CELLD_OPERATION_DEADLINE_MS").unwrap_or(limits.operation_deadline);
         Ok(NodeConfig {
             bucket,
             node: match self.node_id("CELLD_NODE") {
@@ -52,7 +54,7 @@ impl Settings {
             shards: count("CELLD_SHARDS").unwrap_or(cpus),
             lease_ttl: milliseconds("CELLD_TTL_MS").unwrap_or(Duration::from_secs(10)),
             output_gate: self.boolean("CELLD_OUTPUT_GATE").unwrap_or(true),
-            log: self.log(),
+            log: self.log(operation_deadline),
             idle_evict: seconds("CELLD_IDLE_EVICT_S"),
             restore: RestoreOptions {
                 paged: self.boolean("CELLD_LTX_PAGED").unwrap_or(restore.paged),
@@ -70,8 +72,7 @@ impl Settings {
                 max_cell_requests: count("CELLD_MAX_CELL_REQUESTS").unwrap_or(limits.max_cell_requests),
                 max_activations: count("CELLD_ACTIVATIONS").unwrap_or_else(|| default_activations(cpus)),
                 cache_bytes: count("CELLD_CACHE_BYTES").unwrap_or(limits.cache_bytes),
-                operation_deadline: milliseconds("CELLD_OPERATION_DEADLINE_MS")
-                    .unwrap_or(limits.operation_deadline),
+                operation_deadline,
             },
             adoption: Adoption {
                 poll: seconds("CELLD_DEPLOY_POLL_S").or(adoption.poll),
@@ -86,17 +87,14 @@ impl Settings {
     }
 
     /// How the log is written and the cells' histories are kept.
-    fn log(&self) -> LogOptions {
+    fn log(&self, operation_deadline: Duration) -> LogOptions {
         let default = LogOptions::default();
         let seconds = self.integer("CELLD_LTX_DURABILITY_TIMEOUT_SECS");
         let durability_timeout = seconds.map_or(default.durability_timeout, Duration::from_secs);
-        let deadline = self.integer("CELLD_OPERATION_DEADLINE_MS").map(Duration::from_millis);
         LogOptions {
             durability_timeout,
             // One call is given up well before the proof is.
-            attempt_timeout: deadline
-                .unwrap_or(default.attempt_timeout)
-                .min(default.attempt_timeout.max(durability_timeout / 3)),
+            attempt_timeout: default.attempt_timeout.max(durability_timeout / 3).min(operation_deadline),
             compaction: self.boolean("CELLD_LTX_COMPACTION").unwrap_or(default.compaction),
             compact_txids: self.integer("CELLD_LTX_COMPACTION_MIN_TXIDS").unwrap_or(default.compact_txids),
             // At most 64 MiB.

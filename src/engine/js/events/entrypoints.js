@@ -10,8 +10,9 @@ import {
   receiveResponse,
   takeRequest,
 } from "ext:celld_events/request.js";
-import { addStubKind, local, makeProperty, receiveThrown, send } from "ext:celld_events/rpc_client.js";
+import { addStubKind, local, makeProperty, send } from "ext:celld_events/rpc_client.js";
 import { addBase, NOBODY, Owner, run, thrownBy } from "ext:celld_events/rpc_exports.js";
+import { decodeThrown } from "ext:celld_events/rpc_payload.js";
 import { ServiceStub, WorkerEntrypoint } from "ext:celld_platform/cloudflare_workers.js";
 import { core } from "ext:core/mod.js";
 
@@ -50,7 +51,7 @@ function fetchEntrypoint(name, props, request) {
   return new Promise((resolve, reject) => {
     inNewEvent((event, finish) => {
       const failed = (error) => {
-        reject(receiveThrown(thrownBy(NOBODY, error)));
+        reject(decodeThrown(thrownBy(NOBODY, error)));
         finish();
       };
       const done = (response) => {

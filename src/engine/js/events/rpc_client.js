@@ -9,7 +9,7 @@ import { currentEvent } from "ext:celld_events/context.js";
 import { remoteError } from "ext:celld_events/errors.js";
 import { gateBody, gateStream, outputGate } from "ext:celld_events/gate.js";
 import { callExport, count, exportTarget, isHere, ownerOf, setStubKind } from "ext:celld_events/rpc_exports.js";
-import { decode, encode, setStubs } from "ext:celld_events/rpc_payload.js";
+import { decode, decodeThrown, encode, setStubs, unsupported } from "ext:celld_events/rpc_payload.js";
 import { RpcPromise, RpcProperty, RpcStub, RpcTarget, setStubFactory } from "ext:celld_platform/cloudflare_workers.js";
 
 const { WritableStream } = core.loadExtScript("ext:deno_web/06_streams.js");
@@ -33,16 +33,11 @@ function receive(payload) {
   return value;
 }
 
-/** What was thrown elsewhere. */
-function receiveThrown(payload) {
-  return decode(payload).value;
-}
-
 /** The answer of a call to another isolate. */
 function receiveAnswer(answer) {
   if (answer.error) throw remoteError(answer.error);
   const payload = { bytes: answer.bytes, caps: answer.caps ?? null, rids: answer.rids };
-  if (answer.thrown) throw receiveThrown(payload);
+  if (answer.thrown) throw decodeThrown(payload);
   return receive(payload);
 }
 
@@ -63,7 +58,7 @@ function local(run) {
       } catch (error) {
         reject(error);
       }
-    }, (payload) => reject(decode(payload).value));
+    }, (payload) => reject(decodeThrown(payload)));
   });
 }
 
@@ -113,7 +108,7 @@ function makeStub(at, ref = new Ref(at)) {
   const state = { client: new ExportClient(at), path: [], ref, isDisposed: false };
   const proxy = new Proxy(target, {
     get(_, name) {
-      if (name === Symbol.dispose) return () => dispose(state, proxy);
+      if (name === Symbol.dispose) return () => dispose(state);
       if (name === "dup") {
         return () => {
           if (state.isDisposed) throw disposed();
@@ -257,10 +252,7 @@ setStubs({
     }
     if (known.kind !== "stub") {
       const name = known.kind === "promise" ? "RpcPromise" : "RpcProperty";
-      throw new DOMException(
-        `Could not serialize object of type "${name}". This type does not support serialization.`,
-        "DataCloneError",
-      );
+      throw unsupported(name);
     }
     if (known.state.isDisposed) throw disposed();
     post(known.at, 1);
@@ -281,4 +273,4 @@ setStubKind({ isStub: isRemote });
 // `new RpcStub(target)`.
 setStubFactory((target) => makeStub(exportTarget(target, ownerOf(currentEvent()))));
 
-export { addStubKind, local, makeProperty, receiveAnswer, receiveThrown, send };
+export { addStubKind, local, makeProperty, receiveAnswer, send };

@@ -3,7 +3,7 @@
 import { op_rpc_here } from "ext:core/ops";
 import { begin, deliver, end, GONE, throughGate } from "ext:celld_events/cell.js";
 import { Event, runInEvent } from "ext:celld_events/context.js";
-import { decode, encode } from "ext:celld_events/rpc_payload.js";
+import { decode, encode, encodeThrown } from "ext:celld_events/rpc_payload.js";
 import { RpcTarget } from "ext:celld_platform/cloudflare_workers.js";
 
 /** Methods that the platform calls itself, or that mean something else on a stub. */
@@ -120,24 +120,17 @@ function run(owner, root, path, payload, isEntry, resolve, reject, finish) {
 
 /** The payload of what the owner's code has thrown. */
 function thrownBy(owner, error) {
+  // What the platform writes onto an error that a caller gets, and onto one that leaves a Durable Object. What is no object becomes an
+  // error only on the way.
+  if (typeof error !== "object" || error === null) return encodeThrown(new Error(String(error)), owner, { remote: true });
+  const leaves = owner.cell !== null && !refusals.has(error);
+  const marks = leaves ? { durableObjectId: owner.cell.id, remote: true } : { remote: true };
   try {
-    return encode(mark(error, owner), owner);
+    return encodeThrown(error, owner, error instanceof DOMException ? {} : marks);
   } catch {
     // Something in it cannot be cloned.
-    return encode(mark(new Error(String(error?.message ?? error)), owner), owner);
+    return encodeThrown(new Error(String(error.message ?? error)), owner, marks);
   }
-}
-
-/** What the platform writes onto an error that leaves a Durable Object, and on any that a caller gets. */
-function mark(error, owner) {
-  if (typeof error !== "object" || error === null) {
-    error = new Error(String(error));
-    return Object.assign(error, { remote: true });
-  }
-  if (error instanceof DOMException || !Object.isExtensible(error)) return error;
-  if (owner.cell !== null && !refusals.has(error)) error.durableObjectId = owner.cell.id;
-  error.remote = true;
-  return error;
 }
 
 /** Whoever hands out capabilities: a cell, or the event of a stateless Worker. */
@@ -163,7 +156,7 @@ class Owner {
 
   /** Hands on an outcome, not before what it can reveal is durable. */
   leave(value, resolve, reject) {
-    if (this.cell !== null && this.cell.handle >= 0) throughGate(this.cell, value, resolve, (error) => reject(encode(error, NOBODY)));
+    if (this.cell !== null && this.cell.handle >= 0) throughGate(this.cell, value, resolve, (error) => reject(encodeThrown(error, NOBODY)));
     else resolve(value);
   }
 }
@@ -219,7 +212,7 @@ const gone = () => Object.assign(new Error("The destination of this RPC stub is 
 /** A call of what was handed out as `id`, with payloads as its outcome. */
 function callExport(id, path, payload, resolve, reject) {
   const entry = exported.get(id);
-  const refuse = (error) => reject(encode(error, NOBODY));
+  const refuse = (error) => reject(encodeThrown(error, NOBODY));
   if (entry === undefined || entry.owner.cell?.phase === GONE) {
     refuse(gone());
     return;

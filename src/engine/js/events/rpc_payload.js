@@ -52,12 +52,8 @@ function isPlain(value, depth) {
 
 const unclonable = (message) => new DOMException(message, "DataCloneError");
 
-function unsupported(value) {
-  const name = Object.getPrototypeOf(value)?.constructor?.name;
-  return unclonable(
-    `Could not serialize object of type "${name || "Object"}". This type does not support serialization.`,
-  );
-}
+/** The refusal of an object whose class is `name`. */
+const unsupported = (name) => unclonable(`Could not serialize object of type "${name}". This type does not support serialization.`);
 
 function serialize(value, options) {
   const bytes = core.serialize(value, options, (message) => {
@@ -160,6 +156,7 @@ class Encoder {
     let type = "Error";
     for (const name in ERRORS) if (error instanceof ERRORS[name] && (type === "Error" || name !== "Error")) type = name;
     const marker = this.#mark(error, { k: "error", type, message: String(error.message), stack: error.stack });
+    const index = this.markers.length - 1;
     const fill = {};
     for (const name of Object.getOwnPropertyNames(error)) {
       if (name === "stack" || name === "message") continue;
@@ -168,7 +165,7 @@ class Encoder {
     if (type === "Error" && !Object.hasOwn(error, "name") && typeof error.name === "string" && error.name !== "Error") {
       fill.name = error.name;
     }
-    this.fills.push([this.markers.indexOf(marker), fill]);
+    this.fills.push([index, fill]);
     return marker;
   }
 
@@ -188,12 +185,12 @@ class Encoder {
     }
     if (value instanceof Response) {
       const inner = toInnerResponse(value);
-      if (inner.status === 101) throw unsupported(value);
+      if (inner.status === 101) throw unsupported("Response");
       const cap = { k: "response", status: inner.status, text: inner.statusMessage, headers: wireHeaderList(inner) };
       return this.#mark(value, { ...cap, body: this.#body(inner.body), length: inner.body?.length ?? -1 });
     }
     if (NATIVE.some((Class) => value instanceof Class)) return value;
-    throw unsupported(value);
+    throw unsupported(Object.getPrototypeOf(value)?.constructor?.name || "Object");
   }
 }
 
@@ -275,4 +272,15 @@ function decode({ bytes, caps, rids }) {
   return { value, received };
 }
 
-export { decode, encode, isPrimitive, setStubs };
+/** Takes apart what is thrown at a caller, who finds `marks` on it. What the callee has is left as it is. */
+function encodeThrown(error, owner, marks = {}) {
+  return encode({ error, marks }, owner);
+}
+
+/** What was thrown elsewhere. */
+function decodeThrown(payload) {
+  const { error, marks } = decode(payload).value;
+  return isPrimitive(error) ? error : Object.assign(error, marks);
+}
+
+export { decode, decodeThrown, encode, encodeThrown, isPrimitive, setStubs, unsupported };

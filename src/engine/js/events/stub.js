@@ -23,9 +23,9 @@ import {
 } from "ext:celld_events/request.js";
 import { encodeFields } from "ext:celld_web/fields.js";
 import { classOf, idFromName, idFromString, isId, makeId, newUniqueId } from "ext:celld_events/durable_id.js";
-import { addStubKind, local, makeProperty, receiveAnswer, receiveThrown, send } from "ext:celld_events/rpc_client.js";
+import { addStubKind, local, makeProperty, receiveAnswer, send } from "ext:celld_events/rpc_client.js";
 import { addBase, NOBODY, Owner, run, thrownBy } from "ext:celld_events/rpc_exports.js";
-import { encode } from "ext:celld_events/rpc_payload.js";
+import { decodeThrown, encodeThrown } from "ext:celld_events/rpc_payload.js";
 
 const { Request } = core.loadExtScript("ext:deno_fetch/23_request.js");
 const { getInnerResponse } = core.loadExtScript("ext:deno_fetch/23_response.js");
@@ -99,7 +99,6 @@ function fetchInCell(cell, makeRequest, resolve, reject) {
 
 function fetchCell(client, request) {
   if (client.broken !== null) return Promise.reject(client.broken());
-  const { className, id, name } = client;
   const gate = outputGate();
   const taken = takeRequest(request);
   const caller = currentEvent()?.cell;
@@ -122,7 +121,7 @@ function fetchCellNow(client, inner) {
           reject(error);
         }
       },
-      (error) => reject(client.note(receiveThrown(thrownBy(NOBODY, error)))),
+      (error) => reject(client.note(decodeThrown(thrownBy(NOBODY, error)))),
     );
   });
 }
@@ -141,7 +140,7 @@ async function fetchRemote(client, inner) {
   );
   if (answer.error) throw remoteError(answer.error);
   if (answer.thrown) {
-    throw client.note(receiveThrown({ bytes: answer.thrown, caps: answer.caps ?? null, rids: answer.rids }));
+    throw client.note(decodeThrown({ bytes: answer.thrown, caps: answer.caps ?? null, rids: answer.rids }));
   }
   return responseFromHost(answer.status, answer.statusText, answer.headers, answer.body, answer.length, answer.socket);
 }
@@ -157,7 +156,7 @@ function setRpcBase(Base) {
 /** A call of a cell of this isolate, with payloads as its outcome. */
 function callInCell(cell, path, payload, resolve, reject) {
   if (op_cell_request_limit() < 0) {
-    reject(encode(congested(), NOBODY));
+    reject(encodeThrown(congested(), NOBODY));
     return;
   }
   const owner = new Owner(cell, null);
@@ -168,7 +167,7 @@ function callInCell(cell, path, payload, resolve, reject) {
     open = false;
     cell.inflight.delete(fail);
     end(cell);
-    reject(encode(Object.assign(toError(error), { remote: true }), NOBODY));
+    reject(encodeThrown(toError(error), NOBODY, { remote: true }));
   };
   cell.inflight.add(fail);
   deliver(cell, () => {

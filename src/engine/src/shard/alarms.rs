@@ -3,9 +3,8 @@
 //! The time of an alarm stays in the cell's database until its handler has returned, so a run that is cut short happens again:
 //! at least once, as on the platform.
 
-use std::cell::RefCell;
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -27,37 +26,16 @@ fn now_ms() -> i64 {
     i64::try_from(now).unwrap_or(i64::MAX)
 }
 
-/// The times at which residents are to be looked at. A time that the alarm no longer has is skipped.
+/// A time in the queue, in milliseconds since the Unix epoch, and a number that tells apart those which are due together.
+pub(crate) type Slot = (i64, u64);
+
+/// When residents are to be looked at. Each is in the queue once at most, however often its alarm moves.
 #[derive(Default)]
 pub(crate) struct Alarms {
-    due: RefCell<BinaryHeap<Reverse<Due>>>,
+    due: RefCell<BTreeMap<Slot, Rc<Resident>>>,
+    number: Cell<u64>,
     /// The earliest time has changed.
     changed: Notify,
-}
-
-struct Due {
-    at_ms: i64,
-    resident: Rc<Resident>,
-}
-
-impl PartialEq for Due {
-    fn eq(&self, other: &Due) -> bool {
-        self.at_ms == other.at_ms
-    }
-}
-
-impl Eq for Due {}
-
-impl PartialOrd for Due {
-    fn partial_cmp(&self, other: &Due) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Due {
-    fn cmp(&self, other: &Due) -> std::cmp::Ordering {
-        self.at_ms.cmp(&other.at_ms)
-    }
 }
 
 impl Alarms {
@@ -65,30 +43,41 @@ impl Alarms {
     pub fn set(&self, resident: &Rc<Resident>, time: Option<i64>) {
         resident.alarm.time.set(time);
         resident.alarm.failures.set(0);
-        if let Some(at_ms) = time {
-            self.look_at(resident, at_ms);
+        match time {
+            Some(at_ms) => self.look_at(resident, at_ms),
+            None => self.pass_over(resident),
         }
     }
 
     fn look_at(&self, resident: &Rc<Resident>, at_ms: i64) {
+        self.pass_over(resident);
+        let slot = (at_ms, self.number.get());
+        self.number.set(slot.1 + 1);
+        resident.alarm.slot.set(Some(slot));
         let mut due = self.due.borrow_mut();
-        let is_first = due.peek().is_none_or(|Reverse(first)| at_ms < first.at_ms);
-        due.push(Reverse(Due { at_ms, resident: resident.clone() }));
-        if is_first {
+        due.insert(slot, resident.clone());
+        if due.first_key_value().is_some_and(|(first, _)| *first == slot) {
             self.changed.notify_one();
+        }
+    }
+
+    fn pass_over(&self, resident: &Resident) {
+        if let Some(slot) = resident.alarm.slot.take() {
+            self.due.borrow_mut().remove(&slot);
         }
     }
 
     /// Takes the next resident whose time has come, or says how long to wait.
     fn next(&self, now: i64) -> Result<Rc<Resident>, Duration> {
         let mut due = self.due.borrow_mut();
-        match due.peek() {
-            None => Err(LONGEST_SLEEP),
-            Some(Reverse(first)) if first.at_ms > now => {
-                Err(Duration::from_millis(first.at_ms.abs_diff(now)).min(LONGEST_SLEEP))
-            }
-            Some(_) => due.pop().map(|Reverse(due)| due.resident).ok_or(LONGEST_SLEEP),
+        let Some(first) = due.first_entry() else { return Err(LONGEST_SLEEP) };
+        let at_ms = first.key().0;
+        if at_ms > now {
+            return Err(Duration::from_millis(at_ms.abs_diff(now)).min(LONGEST_SLEEP));
         }
+        let resident = first.remove();
+        resident.alarm.slot.set(None);
+        Ok(resident)
     }
 
     /// When the handler may run again after `failures` failed runs.
@@ -143,14 +132,11 @@ impl Shard {
         let alarm = &resident.alarm;
         alarm.is_running.set(false);
         let Some(next) = alarm.time.get() else { return };
-        if next != time {
-            // Set anew meanwhile; it may have been passed over because the handler ran.
-            self.state().alarms.look_at(resident, next);
-        } else if outcome == AlarmOutcome::Failed {
+        if next == time && outcome == AlarmOutcome::Failed {
             alarm.failures.set(alarm.failures.get() + 1);
             self.state().alarms.look_at(resident, Alarms::retry_at(now_ms(), alarm.failures.get()));
         } else {
-            // The handler set the same time again.
+            // Set anew meanwhile, maybe to the same time; it may have been passed over because the handler ran.
             self.state().alarms.look_at(resident, next);
         }
     }
@@ -178,6 +164,24 @@ mod tests {
         assert_eq!(next(250), Err(Duration::from_millis(50)));
         assert_eq!(next(300), Ok("c".to_owned()));
         assert_eq!(next(300), Err(LONGEST_SLEEP));
+    }
+
+    #[test]
+    fn an_alarm_that_moves_is_in_the_queue_once() {
+        let alarms = Alarms::default();
+        let (busy, other) = (resident("busy"), resident("other"));
+        for time in (100..2000).rev() {
+            alarms.set(&busy, Some(time));
+        }
+        // Two that are due together have a place each.
+        alarms.set(&other, Some(100));
+        assert_eq!(alarms.due.borrow().len(), 2);
+        assert_eq!(alarms.next(100).map(|resident| resident.scope.id().to_owned()), Ok("busy".to_owned()));
+        alarms.set(&other, None);
+        assert_eq!(alarms.next(i64::MAX).map(|_| ()), Err(LONGEST_SLEEP));
+        alarms.set(&busy, Some(300));
+        assert_eq!(alarms.next(300).map(|resident| resident.scope.id().to_owned()), Ok("busy".to_owned()));
+        assert!(alarms.due.borrow().is_empty());
     }
 
     #[test]

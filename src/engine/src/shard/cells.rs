@@ -13,6 +13,7 @@ use celld_ltx::Txid;
 use celld_storage::CellDb;
 use tokio::sync::Notify;
 
+use super::alarms::Slot;
 use crate::host::{ActivateError, Position};
 use crate::socket::parked::ParkedSockets;
 
@@ -52,6 +53,8 @@ pub(crate) struct Alarm {
     pub failures: Cell<u32>,
     /// The handler was called and has not settled.
     pub is_running: Cell<bool>,
+    /// Its place in the queue of the shard's alarms.
+    pub slot: Cell<Option<Slot>>,
 }
 
 /// Where a cell's database is.
@@ -126,11 +129,9 @@ impl Residents {
         self.cells.borrow().get(scope).cloned()
     }
 
-    /// Forgets a cell, and its alarm with it: the next event brings it here anew.
-    pub fn remove(&self, scope: &CellScope) {
-        if let Some(resident) = self.cells.borrow_mut().remove(scope) {
-            resident.alarm.time.set(None);
-        }
+    /// Takes a cell out ([`super::ShardState::forget`]).
+    pub fn remove(&self, scope: &CellScope) -> Option<Rc<Resident>> {
+        self.cells.borrow_mut().remove(scope)
     }
 
     pub fn len(&self) -> usize {

@@ -160,7 +160,7 @@ impl ScriptIsolate {
             op_state.put(CellTable::default());
         }
         prepare(&mut isolate, &deployment)?;
-        let limit = std::time::Duration::from_secs(START_SECONDS);
+        let limit = Duration::from_secs(START_SECONDS);
         let handle = isolate.enter().runtime().v8_isolate().thread_safe_handle();
         let loading = tokio::time::timeout(limit, watched(shard, &handle, limit, isolate.load_main())).await;
         let namespace = loading.map_err(|_| BuildError::Timeout(START_SECONDS))?;
@@ -425,7 +425,7 @@ fn discard_failed(isolate: &ScriptIsolate, runtime: &mut JsRuntime) {
         let resident = isolate.state.hosted.borrow_mut().get_mut(handle as usize).and_then(Option::take);
         drop(state.borrow_mut().borrow_mut::<CellTable>().remove(handle));
         let Some(resident) = resident else { continue };
-        isolate.state.shard.residents.remove(&resident.scope);
+        isolate.state.shard.forget(&resident.scope);
         {
             deno_core::scope!(scope, runtime);
             let args = [

@@ -111,8 +111,10 @@ impl ShardState {
                 Ok(activation) => {
                     resident.epoch.set(activation.epoch);
                     resident.txid.set(activation.txid);
-                    let path = shard.image_path(&resident.scope);
-                    let opened = CellDb::new(activation.image, Some(path), shard.limits.clone());
+                    // Where the image goes when it outgrows memory.
+                    let (dir, name) = (shard.options.images.clone(), resident.scope.file_name());
+                    let path = Some(ImagePath { dir, name: name.into() });
+                    let opened = CellDb::new(activation.image, path, shard.limits.clone());
                     let opened = opened.and_then(|mut db| {
                         let alarm = db.get_alarm()?;
                         resident.rewinds.set(db.rewind()?.is_some());
@@ -158,11 +160,10 @@ impl ShardState {
         }
     }
 
-    /// Where the cell's image goes when it outgrows memory.
-    fn image_path(&self, scope: &CellScope) -> ImagePath {
-        ImagePath {
-            dir: self.options.images.clone(),
-            name: format!("{}-{}.db", scope.class(), scope.id()).into(),
+    /// Forgets a cell, and its alarm with it: the next event brings it here anew.
+    pub fn forget(&self, scope: &CellScope) {
+        if let Some(resident) = self.residents.remove(scope) {
+            self.alarms.set(&resident, None);
         }
     }
 

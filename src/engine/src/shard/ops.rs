@@ -85,7 +85,7 @@ pub(crate) async fn op_cell_acquire(
                 return Ok(handle);
             }
             Place::Failed(error) => {
-                shard.residents.remove(&scope);
+                shard.forget(&scope);
                 resident.set_place(Place::Failed(error.clone()));
                 return Err(JsErrorBox::generic(error.to_string()));
             }

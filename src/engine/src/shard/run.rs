@@ -489,7 +489,7 @@ async fn wake(state: &Rc<ShardState>, scope: &CellScope) -> Result<Option<i64>, 
         };
         if let Some(failure) = failure {
             // The next event tries again, as after a failed call.
-            state.residents.remove(scope);
+            state.forget(scope);
             return Err(ErrorDescription::new(failure));
         }
         changed.await;

@@ -11,11 +11,11 @@ use celld_ids::Epoch;
 use celld_ltx::{ApplyError, Image, PAGE_SIZE, Page, Txid};
 use futures::{FutureExt, Stream, StreamExt, TryStreamExt, stream};
 
+use super::PagedError;
 use super::chain::{Chain, Link, fetch_whole, missing, page, verify_frame};
-use super::{LISTINGS, PagedError};
 use crate::keys;
 use crate::record::patiently;
-use crate::restore::{MAX_PAGES, RestoreError, Restored};
+use crate::restore::{LISTINGS, MAX_PAGES, RestoreError, Restored};
 
 /// Small objects fetched ahead.
 const AHEAD: usize = 8;

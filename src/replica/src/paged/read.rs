@@ -10,10 +10,10 @@ use celld_ltx::{ApplyError, Checksum, PAGE_SIZE, Page, Txid};
 use futures::{FutureExt, StreamExt, TryStreamExt, stream};
 use parking_lot::RwLock;
 
+use super::PagedError;
 use super::chain::{Chain, missing, page, verify_frame};
 use super::map::{PageMap, Place};
-use super::{LISTINGS, PagedError};
-use crate::restore::{MAX_PAGES, RestoreError};
+use crate::restore::{LISTINGS, MAX_PAGES, RestoreError};
 
 /// Ranges read at a time.
 const PARALLEL: usize = 16;

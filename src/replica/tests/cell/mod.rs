@@ -24,22 +24,27 @@ impl Cell {
     /// `count` transactions on a database of up to `pages` pages, which grows and shrinks.
     pub fn random(seed: u64, count: u64, pages: u32) -> Cell {
         let mut random = StdRng::seed_from_u64(seed);
-        let mut image = Image::empty();
-        let mut cell =
-            Cell { scope: CellScope::new("Room", "a").unwrap(), files: vec![], images: vec![vec![]] };
-        for txid in 1..=count {
+        let transaction = |txid| {
             let commit = random.random_range(1..=pages);
             let mut written: Vec<u32> =
                 (0..random.random_range(1..4)).map(|_| random.random_range(1..=commit)).collect();
             written.sort_unstable();
             written.dedup();
             let pages = written.into_iter().map(|pgno| page(&mut random, pgno)).collect();
-            let file = File::transaction(Txid(txid), commit, pages, time(txid) as i64).unwrap();
-            image.apply(&file, 1 << 20).unwrap();
-            cell.files.push(file);
-            cell.images.push(image.bytes().to_vec());
+            File::transaction(Txid(txid), commit, pages, time(txid) as i64).unwrap()
+        };
+        Cell::new((1..=count).map(transaction).collect())
+    }
+
+    /// The transactions `files`, from the first one on.
+    pub fn new(files: Vec<File>) -> Cell {
+        let mut image = Image::empty();
+        let mut images = vec![vec![]];
+        for file in &files {
+            image.apply(file, 1 << 20).unwrap();
+            images.push(image.bytes().to_vec());
         }
-        cell
+        Cell { scope: CellScope::new("Room", "a").unwrap(), files, images }
     }
 
     pub fn last(&self) -> u64 {

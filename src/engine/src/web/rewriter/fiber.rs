@@ -11,10 +11,10 @@ use std::rc::Rc;
 use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 use lol_html::errors::RewritingError;
-use lol_html::html_content::Element;
+use lol_html::html_content::{Comment, Element, TextChunk};
 use lol_html::{
-    AsciiCompatibleEncoding, DocumentContentHandlers, ElementContentHandlers, HtmlRewriter, MemorySettings,
-    Selector, Settings,
+    AsciiCompatibleEncoding, DocumentContentHandlers, ElementContentHandlers, HandlerResult, HtmlRewriter,
+    MemorySettings, Selector, Settings,
 };
 use serde::Deserialize;
 
@@ -175,6 +175,21 @@ fn settings(
     settings
 }
 
+fn on_comment(number: u32, line: Line) -> impl FnMut(&mut Comment<'_>) -> HandlerResult {
+    move |comment| {
+        let edits = line.show(Token::comment(number, comment));
+        edits.iter().try_for_each(|edit| edit.apply_to_comment(comment))
+    }
+}
+
+fn on_text(number: u32, line: Line) -> impl FnMut(&mut TextChunk<'_>) -> HandlerResult {
+    move |chunk| {
+        let edits = line.show(Token::text(number, chunk));
+        edits.iter().for_each(|edit| edit.apply_to_text(chunk));
+        Ok(())
+    }
+}
+
 fn element_handlers(number: u32, wanted: &Handlers, line: &Line) -> ElementContentHandlers<'static> {
     let mut handlers = ElementContentHandlers::default();
     if wanted.element {
@@ -194,19 +209,10 @@ fn element_handlers(number: u32, wanted: &Handlers, line: &Line) -> ElementConte
         });
     }
     if wanted.comments {
-        let line = line.clone();
-        handlers = handlers.comments(move |comment: &mut lol_html::html_content::Comment<'_>| {
-            let edits = line.show(Token::comment(number, comment));
-            edits.iter().try_for_each(|edit| edit.apply_to_comment(comment))
-        });
+        handlers = handlers.comments(on_comment(number, line.clone()));
     }
     if wanted.text {
-        let line = line.clone();
-        handlers = handlers.text(move |chunk: &mut lol_html::html_content::TextChunk<'_>| {
-            let edits = line.show(Token::text(number, chunk));
-            edits.iter().for_each(|edit| edit.apply_to_text(chunk));
-            Ok(())
-        });
+        handlers = handlers.text(on_text(number, line.clone()));
     }
     handlers
 }
@@ -222,19 +228,10 @@ fn document_handlers(number: u32, wanted: &Handlers, line: &Line) -> DocumentCon
         });
     }
     if wanted.comments {
-        let line = line.clone();
-        handlers = handlers.comments(move |comment: &mut lol_html::html_content::Comment<'_>| {
-            let edits = line.show(Token::comment(number, comment));
-            edits.iter().try_for_each(|edit| edit.apply_to_comment(comment))
-        });
+        handlers = handlers.comments(on_comment(number, line.clone()));
     }
     if wanted.text {
-        let line = line.clone();
-        handlers = handlers.text(move |chunk: &mut lol_html::html_content::TextChunk<'_>| {
-            let edits = line.show(Token::text(number, chunk));
-            edits.iter().for_each(|edit| edit.apply_to_text(chunk));
-            Ok(())
-        });
+        handlers = handlers.text(on_text(number, line.clone()));
     }
     if wanted.end {
         let line = line.clone();
