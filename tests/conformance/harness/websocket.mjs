@@ -7,8 +7,8 @@ const NAMES = { 0: "continuation", 1: "text", 2: "binary", 8: "close", 9: "ping"
 const CODES = Object.fromEntries(Object.entries(NAMES).map(([code, name]) => [name, Number(code)]));
 const LIMIT_MS = 3000;
 
-/** Connects; rejects with the answer's head when it is not 101. */
-export function openWebSocket(port, path, headers = {}) {
+/** Connects; rejects with the answer's head when it is not 101. Of longer messages than `shown` only the length is shown. */
+export function openWebSocket(port, path, headers = {}, { shown = 64 } = {}) {
   return new Promise((resolve, reject) => {
     const socket = net.connect(port, "127.0.0.1");
     const extra = Object.entries(headers)
@@ -32,7 +32,7 @@ export function openWebSocket(port, path, headers = {}) {
         socket.destroy();
         return reject(new Error(text.split("\r\n")[0]));
       }
-      resolve(new WebSocketClient(socket, text, head.subarray(end + 4)));
+      resolve(new WebSocketClient(socket, text, head.subarray(end + 4), shown));
     });
   });
 }
@@ -42,8 +42,10 @@ class WebSocketClient {
   #frames = [];
   #waiting = [];
   #ended = false;
+  #shown;
 
-  constructor(socket, head, rest) {
+  constructor(socket, head, rest, shown) {
+    this.#shown = shown;
     this.socket = socket;
     this.head = head;
     this.#buffer = rest;
@@ -122,17 +124,17 @@ class WebSocketClient {
       const name = NAMES[buffer[0] & 15];
       const data = buffer.subarray(at, at + length);
       this.#buffer = buffer.subarray(at + length);
-      this.#frames.push(show(name, data, Boolean(buffer[0] & 128)));
+      this.#frames.push(show(name, data, Boolean(buffer[0] & 128), this.#shown));
       this.#settle();
     }
   }
 }
 
-function show(name, data, final) {
+function show(name, data, final, shown) {
   const more = final ? "" : " …";
   if (name === "close") return data.length < 2 ? "close" : `close ${data.readUInt16BE(0)} ${data.subarray(2)}`.trim();
-  if (name === "binary") return `binary ${data.length > 64 ? `${data.length} bytes` : data.toString("hex")}${more}`;
-  return `${name} ${data.length > 64 ? `${data.length} bytes` : data}${more}`;
+  if (name === "binary") return `binary ${data.length > shown ? `${data.length} bytes` : data.toString("hex")}${more}`;
+  return `${name} ${data.length > shown ? `${data.length} bytes` : data}${more}`;
 }
 
 function big(length) {

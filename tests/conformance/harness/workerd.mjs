@@ -10,7 +10,7 @@ import { startServer } from "./server.mjs";
 const require = createRequire(import.meta.url);
 
 /** The native program, without the package's launcher in front. */
-function executable() {
+export function workerdExecutable() {
   const platform = `@cloudflare/workerd-${process.platform}-${process.arch === "x64" ? "64" : process.arch}`;
   const launcher = dirname(require.resolve("workerd/package.json"));
   return join(dirname(require.resolve(`${platform}/package.json`, { paths: [launcher] })), "bin/workerd");
@@ -21,7 +21,7 @@ export async function startWorkerd(area, directory) {
   mkdirSync(join(directory, "disk"));
   copyFileSync(new URL("cache-service.js", import.meta.url), join(directory, "cache-service.js"));
   writeFileSync(join(directory, "config.capnp"), config(area));
-  return startServer(executable(), ["serve", "--control-fd=3", "config.capnp"], {
+  return startServer(workerdExecutable(), ["serve", "--control-fd=3", "config.capnp"], {
     cwd: directory,
     portOf: (text) => /"event":"listen","socket":"http","port":(\d+)/.exec(text)?.[1],
   });
