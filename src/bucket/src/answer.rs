@@ -20,8 +20,10 @@ pub(crate) enum Answer {
     Missing,
     /// The condition of a write does not hold.
     Refused,
-    /// 409 of S3: it is busy with another write of the same object and has not carried out this one.
+    /// 409 of S3 or Google: it is busy with another write of the same object and has not carried out this one.
     Conflict,
+    /// The parts of an upload are gone: it was ended, perhaps by this very request, whose answer had been lost.
+    NoUpload,
     /// 416: the range lies outside of the object.
     OutOfRange,
     /// The store sent other bytes than the range that was asked for.
@@ -45,7 +47,7 @@ pub(crate) enum Answer {
 impl Answer {
     /// The request was certainly not carried out, and never will be.
     pub(crate) fn is_certain(self) -> bool {
-        !matches!(self, Answer::Busy | Answer::Silence)
+        !matches!(self, Answer::Busy | Answer::NoUpload | Answer::Silence)
     }
 
     pub(crate) fn is_worth_retrying(self) -> bool {
@@ -61,8 +63,12 @@ impl Answer {
         if matches!(facts.status, Some(404 | 409)) && says(&NO_BUCKET) {
             return Answer::NoBucket;
         }
+        if matches!(facts.status, Some(400 | 404)) && says(&NO_UPLOAD) {
+            return Answer::NoUpload;
+        }
         match error {
-            Error::AlreadyExists { .. } if cloud == Cloud::S3 && facts.status == Some(409) => {
+            // Only Azure refuses a condition like that; the others have the 412 for it.
+            Error::AlreadyExists { .. } if cloud != Cloud::Azure && facts.status == Some(409) => {
                 Answer::Conflict
             }
             Error::AlreadyExists { .. } | Error::Precondition { .. } | Error::NotModified { .. } => {
@@ -113,6 +119,9 @@ const NO_BUCKET: [&str; 5] = [
     "ContainerBeingDeleted",
     "ContainerDisabled",
 ];
+
+/// How S3 and Google, and Azure, say that there is no such upload.
+const NO_UPLOAD: [&str; 2] = ["<Code>NoSuchUpload<", "<Code>InvalidBlockList<"];
 
 /// What S3 says with a 400 when the credentials or their region are at fault.
 const BAD_CREDENTIALS: [&str; 4] =

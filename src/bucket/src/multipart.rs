@@ -10,6 +10,7 @@ use object_store::{MultipartId, PutPayload};
 use tokio::task::JoinSet;
 
 use crate::BucketError;
+use crate::answer::Answer;
 use crate::remote::{Failed, RemoteStore};
 use crate::store::Store;
 use crate::upload::Pieces;
@@ -139,7 +140,9 @@ impl Drop for MultipartUpload {
             // The parts first: one that arrives after the end would stay.
             drop(started.sending);
             let abort = || store.client.abort_multipart(&path, &started.id);
-            if let Err(failed) = store.retrying(abort).await {
+            if let Err(failed) = store.retrying(abort).await
+                && failed.answer != Answer::NoUpload
+            {
                 let error = store.error("write", &key, failed.answer, &failed.error);
                 tracing::debug!(%error, "the pieces of an upload that was given up stay in the store");
             }

@@ -101,7 +101,7 @@ impl RemoteStore {
             // What is missing when no object can be, as for a create, is the bucket.
             Answer::NoBucket | Answer::Missing => BucketError::NoBucket { at, detail },
             Answer::SlowDown | Answer::Busy | Answer::Conflict => BucketError::Throttled { at, detail },
-            Answer::NotSent | Answer::Silence => BucketError::Unavailable { at, detail },
+            Answer::NotSent | Answer::NoUpload | Answer::Silence => BucketError::Unavailable { at, detail },
             Answer::Refused | Answer::OutOfRange | Answer::WrongRange | Answer::Rejected => {
                 BucketError::Other { at, detail }
             }

@@ -295,7 +295,32 @@ async fn google_compares_generations() {
         let outcome = server.bucket.create("k", body()).await;
         assert!(outcome.is_unknown() && server.sent() == 1, "{outcome:?}");
     }
+    // Only a 412 is about the condition.
+    let conflict = Says("409 Conflict", "<Code>OperationAborted</Code>");
+    let server = Server::gcs(&[conflict, stored]).await;
+    let outcome = server.bucket.create("k", body()).await;
+    assert!(outcome.is_done() && server.sent() == 2, "{outcome:?}");
+
     let missing = Server::gcs(&[Says("404 Not Found", "")]).await;
     let outcome = missing.bucket.create("k", body()).await;
     assert!(matches!(outcome, WriteOutcome::Failed(BucketError::NoBucket { .. })), "{outcome:?}");
+}
+
+/// The end of an upload whose answer was lost has taken the parts away. That is neither a missing bucket nor a failure: whoever
+/// needs the object looks, or writes it again.
+#[tokio::test]
+async fn an_upload_that_ended_without_an_answer_is_unknown() {
+    let started = Says(
+        "200 OK",
+        "<InitiateMultipartUploadResult><UploadId>u</UploadId></InitiateMultipartUploadResult>",
+    );
+    let gone = Says("404 Not Found", "<Code>NoSuchUpload</Code>");
+    let script = [started, STORED, STORED, Nothing, gone];
+    for server in [Server::new(&script).await, Server::gcs(&script).await] {
+        let mut upload = server.bucket.upload("k").await.unwrap();
+        upload.write(vec![7; 9 << 20].into()).await.unwrap();
+        let error = upload.finish().await.unwrap_err();
+        assert!(matches!(error, BucketError::Unavailable { .. }), "{error:?}");
+        assert_eq!(server.sent(), 5);
+    }
 }
