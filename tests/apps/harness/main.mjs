@@ -16,7 +16,7 @@ const HELP = `Runs programs made with packages from npm on celld and on workerd,
 Usage: tests/apps/run [OPTIONS] [NAME…]      (no NAME: all)
 
   --list       List the programs
-  --verbose    Show every observation
+  --verbose    Show every observation, and what the runtimes wrote
 
 The binary under test is target/release/celld, or CELLD_BIN. Exit code 1: an observation that differs, or one that both share and
 that is not what the check expects.
@@ -111,9 +111,9 @@ function report(results) {
       if (each.workerd === each.celld && each.workerd !== undefined) console.log(`  both     ${each.workerd}`);
       else if (!each.failure) console.log(`  workerd  ${each.workerd}\n  celld    ${each.celld}`);
     }
-    const output = bad[0]?.output;
-    if (output?.celld.trim()) console.log(`\ncelld wrote:\n${output.celld.trim()}`);
-    if (output?.workerd.trim()) console.log(`\nworkerd wrote:\n${output.workerd.trim()}`);
+    for (const [runtime, text] of Object.entries((options.verbose && seen[0]?.output) || {})) {
+      if (text.trim()) console.log(`\n${program}: ${runtime} wrote\n${text.trim()}`);
+    }
   }
   const row = (name, cells) => console.log(name.padEnd(16) + cells.map((cell) => String(cell).padStart(10)).join(""));
   const count = (seen) => {

@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 
 import { executable } from "../../conformance/harness/celld.mjs";
 import { startServer } from "../../conformance/harness/server.mjs";
-import { workerdExecutable } from "../../conformance/harness/workerd.mjs";
+import { EMAIL, workerdExecutable } from "../../conformance/harness/workerd.mjs";
 
 /** Behind the content of an object in a bucket that is a directory. */
 const TRAILER = 76;
@@ -77,6 +77,7 @@ const config :Workerd.Config = (
     (name = "internet", network = (allow = ["public", "private"], tlsOptions = (trustBrowserCas = true))),
   ],
   sockets = [ (name = "http", address = "127.0.0.1:0", http = (), service = "main") ],
+  extensions = [ ${EMAIL} ],
 );
 const worker :Workerd.Worker = (
   modules = [${list.join(", ")}],

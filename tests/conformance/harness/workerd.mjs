@@ -9,6 +9,10 @@ import { startServer } from "./server.mjs";
 
 const require = createRequire(import.meta.url);
 
+/** What Wrangler puts behind `cloudflare:email`, which workerd has without its inside. */
+export const EMAIL = `(modules = [ (name = "cloudflare-internal:email", internal = true, esModule =
+    "export default { EmailMessage: class EmailMessage { constructor(from, to) { this.from = from; this.to = to; } } };") ])`;
+
 /** The native program, without the package's launcher in front. */
 export function workerdExecutable() {
   const platform = `@cloudflare/workerd-${process.platform}-${process.arch === "x64" ? "64" : process.arch}`;
@@ -56,6 +60,7 @@ const config :Workerd.Config = (
     (name = "internet", network = (allow = ["public", "private"], tlsOptions = (trustBrowserCas = true))),
   ],
   sockets = [ (name = "http", address = "127.0.0.1:0", http = (), service = "main") ],
+  extensions = [ ${EMAIL} ],
 );
 const worker :Workerd.Worker = (
   modules = [${modules.join(", ")}],

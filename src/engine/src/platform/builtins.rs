@@ -7,6 +7,7 @@ pub const NODEJS_COMPAT: &str = "nodejs_compat";
 /// only `ext:` and `node:` modules import internal ones, hence the scheme; user code cannot name the URLs.
 pub const CLOUDFLARE_MODULES: &[(&str, &str)] = &[
     ("cloudflare:br", "node:celld/cloudflare/br"),
+    ("cloudflare:email", "node:celld/cloudflare/email"),
     ("cloudflare:node", "node:celld/cloudflare/node"),
     ("cloudflare:sockets", "node:celld/cloudflare/sockets"),
     ("cloudflare:workers", "node:celld-workers"),

@@ -37,6 +37,7 @@ deno_core::extension!(
         "node:celld/async_hooks" = "async_hooks.js",
         "node:celld/child_process" = "child_process.js",
         "node:celld/cloudflare/br" = "cloudflare_br.js",
+        "node:celld/cloudflare/email" = "cloudflare_email.js",
         "node:celld/cloudflare/node" = "cloudflare_node.js",
         "node:celld/cloudflare/sockets" = "cloudflare_sockets.js",
         "node:celld/cloudflare/workflows" = "cloudflare_workflows.js",

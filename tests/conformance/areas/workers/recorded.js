@@ -44,7 +44,7 @@ export default {
   "flag: cache_option_enabled": true,
   "import of cloudflare:workers": ["DurableObject","RpcPromise","RpcProperty","RpcStub","RpcTarget","ServiceStub","WorkerEntrypoint","WorkflowEntrypoint","abortIsolate","cache","env","exports","restore","tracing","waitUntil","withEnv","withEnvAndExports","withExports"],
   "import of cloudflare:sockets": ["connect","internalNewHttpClient"],
-  "import of cloudflare:email": {"$":"threw","is":{"$":"error","type":"Error","name":"Error","message":"No such module \"cloudflare-internal:email\".\n  imported from \"cloudflare:email\""}},
+  "import of cloudflare:email": ["EmailMessage"],
   "import of cloudflare:workflows": ["NonRetryableError"],
   "import of cloudflare:node": ["connectHandler","handleAsNodeConnection","handleAsNodeRequest","httpServerHandler"],
   "import of cloudflare:vectorize-api": {"$":"threw","is":{"$":"error","type":"Error","name":"Error","message":"No such module \"cloudflare:vectorize-api\"."}},
