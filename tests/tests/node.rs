@@ -1,6 +1,7 @@
 //! A production node on a bucket in a store: deploy, serve, crash, serve again. `CELLD_TEST_S3` is the address of an S3 store that has
 //! the bucket `celld-test` (see `src/bucket/tests/s3.rs`), `AZURITE_BLOB_STORAGE_URL` that of Azurite with a container of that name
-//! (`tests/azurite.mjs` makes it); without the variables the tests pass and say so.
+//! (`tests/azurite.mjs` makes it), and `CELLD_TEST_GCS` a bucket of Google or of an emulator (see `src/bucket/tests/gcs.rs`); without
+//! the variables the tests pass and say so.
 
 use std::process::Command;
 
@@ -37,7 +38,15 @@ fn stores(prefix: &str) -> Vec<Vec<(&'static str, String)>> {
             None
         }
     };
-    store(prefix).into_iter().chain(azure).collect()
+    // Google's own variables reach the program as they are.
+    let google = match std::env::var("CELLD_TEST_GCS") {
+        Ok(url) => Some(vec![("CELLD_BUCKET", format!("{url}/{prefix}-{}", std::process::id()))]),
+        Err(_) => {
+            eprintln!("SKIPPED: CELLD_TEST_GCS is not set, so there is no Google store to test with");
+            None
+        }
+    };
+    store(prefix).into_iter().chain(azure).chain(google).collect()
 }
 
 fn with(store: &[(&'static str, String)], arguments: &[&str]) -> Command {
@@ -82,22 +91,23 @@ fn a_node_that_was_killed_is_continued_by_one_with_an_empty_disk() {
 
 #[test]
 fn two_nodes_of_one_name_do_not_both_serve() {
-    let Some(store) = store("twice") else { return };
-    deploy(&store, &Project::example("counter"));
-    let work = [tempfile::tempdir(), tempfile::tempdir()].map(|d| d.expect("a directory can be made"));
-    let mut first = node(&store, &work[0]);
-    assert_eq!(post(first.address(), "/a/increment", "").expect("an answer").json()["value"], 1);
-    let mut second = node(&store, &work[1]);
-    assert_eq!(post(second.address(), "/a/increment", "").expect("an answer").json()["value"], 2);
-    // The first learns of it when it writes next or renews its lease, and ends without having acknowledged anything more.
-    let late = post(first.address(), "/a/increment", "");
-    assert!(
-        late.is_err() || late.is_ok_and(|answer| answer.status >= 500),
-        "the first node acknowledged a write"
-    );
-    assert_eq!(first.ended().code(), Some(3));
-    assert!(first.log().contains("SELF-FENCE:"), "{}", first.log());
-    assert_eq!(post(second.address(), "/a/increment", "").expect("an answer").json()["value"], 3);
+    for store in stores("twice") {
+        deploy(&store, &Project::example("counter"));
+        let work = [tempfile::tempdir(), tempfile::tempdir()].map(|d| d.expect("a directory can be made"));
+        let mut first = node(&store, &work[0]);
+        assert_eq!(post(first.address(), "/a/increment", "").expect("an answer").json()["value"], 1);
+        let mut second = node(&store, &work[1]);
+        assert_eq!(post(second.address(), "/a/increment", "").expect("an answer").json()["value"], 2);
+        // The first learns of it when it writes next or renews its lease, and ends without having acknowledged anything more.
+        let late = post(first.address(), "/a/increment", "");
+        assert!(
+            late.is_err() || late.is_ok_and(|answer| answer.status >= 500),
+            "the first node acknowledged a write"
+        );
+        assert_eq!(first.ended().code(), Some(3));
+        assert!(first.log().contains("SELF-FENCE:"), "{}", first.log());
+        assert_eq!(post(second.address(), "/a/increment", "").expect("an answer").json()["value"], 3);
+    }
 }
 
 #[test]
@@ -139,40 +149,41 @@ fn diagnose_names_the_store_and_every_node() {
 
 #[test]
 fn of_two_nodes_by_mistake_one_serves_a_cell_and_the_other_says_who_does() {
-    let Some(store) = store("mistake") else { return };
-    deploy(&store, &Project::example("counter"));
-    let start = |name: &str| {
-        let work = tempfile::tempdir().expect("a directory can be made");
-        let mut command = with(&store, &["--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0"]);
-        command.env("CELLD_WATCH", work.path()).env("CELLD_NODE", name).env("CELLD_TTL_MS", "1500");
-        let mut node = Dev::spawn(command);
-        node.address();
-        (node, work)
-    };
-    let increment = |node: &mut Dev, cell: &str| post(node.address(), &format!("/{cell}/increment"), "");
-    let ((mut a, _work_a), (mut b, _work_b)) = (start("a"), start("b"));
+    for store in stores("mistake") {
+        deploy(&store, &Project::example("counter"));
+        let start = |name: &str| {
+            let work = tempfile::tempdir().expect("a directory can be made");
+            let mut command = with(&store, &["--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0"]);
+            command.env("CELLD_WATCH", work.path()).env("CELLD_NODE", name).env("CELLD_TTL_MS", "1500");
+            let mut node = Dev::spawn(command);
+            node.address();
+            (node, work)
+        };
+        let increment = |node: &mut Dev, cell: &str| post(node.address(), &format!("/{cell}/increment"), "");
+        let ((mut a, _work_a), (mut b, _work_b)) = (start("a"), start("b"));
 
-    // Each cell belongs to the node that it was asked for first.
-    for n in 1..=3 {
-        assert_eq!(increment(&mut a, "x").expect("an answer").json()["value"], n);
-        assert_eq!(increment(&mut b, "y").expect("an answer").json()["value"], n);
+        // Each cell belongs to the node that it was asked for first.
+        for n in 1..=3 {
+            assert_eq!(increment(&mut a, "x").expect("an answer").json()["value"], n);
+            assert_eq!(increment(&mut b, "y").expect("an answer").json()["value"], n);
+        }
+        assert_eq!(increment(&mut b, "x").expect("an answer").status, 500);
+        b.says("is served by node a");
+        assert_eq!(increment(&mut a, "y").expect("an answer").status, 500);
+        a.says("is served by node b");
+        assert_eq!(increment(&mut a, "x").expect("an answer").json()["value"], 4);
+
+        // Once its owner is gone for good, the other node takes a cell over, with everything that was acknowledged.
+        a.signal(Signal::KILL);
+        a.ended();
+        let taken = eventually("the takeover", || {
+            let answer = increment(&mut b, "x").expect("an answer");
+            (answer.status == 200).then(|| answer.json())
+        });
+        assert_eq!(taken["value"], 5);
+        assert_eq!(increment(&mut b, "y").expect("an answer").json()["value"], 4);
+        assert!(b.stop().success(), "{}", b.log());
     }
-    assert_eq!(increment(&mut b, "x").expect("an answer").status, 500);
-    b.says("is served by node a");
-    assert_eq!(increment(&mut a, "y").expect("an answer").status, 500);
-    a.says("is served by node b");
-    assert_eq!(increment(&mut a, "x").expect("an answer").json()["value"], 4);
-
-    // Once its owner is gone for good, the other node takes a cell over, with everything that was acknowledged.
-    a.signal(Signal::KILL);
-    a.ended();
-    let taken = eventually("the takeover", || {
-        let answer = increment(&mut b, "x").expect("an answer");
-        (answer.status == 200).then(|| answer.json())
-    });
-    assert_eq!(taken["value"], 5);
-    assert_eq!(increment(&mut b, "y").expect("an answer").json()["value"], 4);
-    assert!(b.stop().success(), "{}", b.log());
 }
 
 /// What a node asks of the store about one cell.

@@ -228,6 +228,15 @@ pub(crate) static SETTINGS: &[Setting] = &[
         "Credentials for a gs:// bucket.",
     ),
     works(
+        &["STORAGE_EMULATOR_HOST"],
+        None,
+        Kind::External,
+        "unset",
+        Group::Bucket,
+        "HOST:PORT or a URL, for development: an emulator of Google Cloud Storage's XML API behind a gs:// bucket. It \
+         excludes credentials.",
+    ),
+    works(
         &["AZURE_STORAGE_ACCOUNT_NAME"],
         None,
         Kind::External,
