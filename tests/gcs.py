@@ -7,7 +7,8 @@ the JSON API only.
 waits for the server, creates the bucket and serves until it is ended. celld is pointed at it with
 STORAGE_EMULATOR_HOST=http://127.0.0.1:4601.
 
-Every request becomes one request to the server, so that the server decides each condition and each race:
+Every request becomes one request to the server, so that the server decides each condition and each race (after a 404 the server
+is also asked whether it is the bucket that is missing):
 
     GET, HEAD /BUCKET/KEY          as it is
     PUT /BUCKET/KEY                POST /upload/storage/v1/b/BUCKET/o?uploadType=multipart&ifGenerationMatch=N
