@@ -12,7 +12,13 @@ const FORMATS = { gzip: "gzip", br: "brotli" };
 /** `stream` in the coding `gzip` or `br`. */
 function encoded(stream, coding) {
   const encoder = op_compression_new(FORMATS[coding], false);
+  // The head of gzip names the system, and the platform's is Unix.
+  let isHead = coding === "gzip";
   const give = (controller, output) => {
+    if (isHead && output.byteLength > 9) {
+      isHead = false;
+      output[9] = 3;
+    }
     if (output.byteLength > 0) controller.enqueue(output);
   };
   return stream.pipeThrough(
