@@ -105,6 +105,20 @@ export default async function ({ ask, see, connect }) {
     ],
   });
 
+  await ask("GET /rpc/work?name=worker", {
+    body: { fiber: "done", tried: 3, awake: "awake", callable: ["add", "done", "list", "remind", "titles", "where"] },
+  });
+  await ask("GET /rpc/destroy?name=worker", { body: null });
+  // The object resets itself a moment later.
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  await ask("GET /rpc/log?name=worker", { name: "after the end" }, { body: [] });
+
+  const reader = await connect("/agents/task-agent/home?_pk=reader&readonly");
+  await messages(reader, 4);
+  reader.send("text", JSON.stringify({ type: "cf_agent_state", state: { count: 99, last: "no" } }));
+  await see("a state from a reader", messages(reader, 1), [{ type: "cf_agent_state_error", error: "Connection is readonly" }]);
+  reader.destroy();
+
   two.close(1000, "enough");
   await see("the answer to a close", two.next(), "close 1000 enough");
   for (const each of [one, two]) each.destroy();

@@ -19,6 +19,10 @@ export default {
           return Response.json(await agent.plan());
         case "/rpc/queue":
           return Response.json(await agent.enqueue());
+        case "/rpc/work":
+          return Response.json(await agent.work());
+        case "/rpc/destroy":
+          return Response.json((await agent.destroy()) ?? null);
         case "/rpc/log":
           return Response.json(await agent.log());
       }

@@ -82,6 +82,33 @@ export class TaskAgent extends Agent<Cloudflare.Env, State> {
     return { all, time: found?.time, cancelled, left: sorted(this.getSchedules()) };
   }
 
+  /** Work that is recorded, work that is tried again, work that keeps the agent awake. */
+  async work() {
+    const pause = () => new Promise((resolve) => setTimeout(resolve, 10));
+    const fiber = await this.runFiber("work", async (context) => {
+      context.stash({ step: 1 });
+      await pause();
+      context.stash({ step: 2 });
+      return "done";
+    });
+    const tried = await this.retry(
+      async (attempt) => {
+        if (attempt < 3) throw new Error("again");
+        return attempt;
+      },
+      { maxAttempts: 3, baseDelayMs: 1, maxDelayMs: 5 },
+    );
+    const awake = await this.keepAliveWhile(async () => {
+      await pause();
+      return "awake";
+    });
+    return { fiber, tried, awake, callable: [...this.getCallableMethods().keys()].sort() };
+  }
+
+  shouldConnectionBeReadonly(_: Connection, { request }: { request: Request }) {
+    return new URL(request.url).searchParams.has("readonly");
+  }
+
   async enqueue() {
     await this.queue("worked", { n: 1, kind: "easy" });
     await this.queue("worked", { n: 2, kind: "hard" });
