@@ -1,15 +1,16 @@
-//! From the project on disk to a deployment in the local bucket.
+//! From the projects on disk to a deployment in the local bucket.
 
-use std::collections::HashSet;
-use std::path::{Path, PathBuf};
+use std::collections::{BTreeSet, HashSet};
+use std::path::PathBuf;
 
 use celld_bucket::Bucket;
 use celld_project::{
-    BundleError, BundleOptions, ConfigError, DeployError, Manifest, Project, Purpose, bundle, deploy,
+    Bundle, BundleError, BundleOptions, ConfigError, DeployError, Manifest, Projects, Purpose, deploy,
 };
 
 use crate::DevOptions;
 use crate::console::Console;
+use crate::sources::Sources;
 
 /// Why there is no new deployment.
 #[derive(Debug, thiserror::Error)]
@@ -31,26 +32,28 @@ impl BuildError {
     pub(crate) fn is_outside_the_project(&self) -> bool {
         match self {
             Self::Deploy(_) => true,
-            Self::Bundle(error) => matches!(
-                error,
-                BundleError::EsbuildMissing { .. }
-                    | BundleError::EsbuildUnusable { .. }
-                    | BundleError::Start { .. }
-                    | BundleError::Io { .. }
-            ),
+            Self::Bundle(error) => error.is_outside_the_project(),
             Self::Config(error) => matches!(error, ConfigError::Read { .. }),
         }
     }
+
+    /// Whether the command itself is wrong, whatever the projects say.
+    pub(crate) fn is_of_the_command(&self) -> bool {
+        matches!(self, Self::Config(ConfigError::Twice { .. }))
+    }
 }
 
-/// Builds one project again and again.
+/// Builds the projects again and again.
 #[derive(Debug)]
 pub(crate) struct Builder {
     project: PathBuf,
+    others: Vec<PathBuf>,
     environment: Option<String>,
     colour: bool,
     bucket: Bucket,
     console: Console,
+    /// The bundle of each project; `None` when something in it has changed.
+    bundles: Vec<Option<Bundle>>,
     /// The last deployment: its content, and its id.
     last: Option<(Manifest, String)>,
     /// Notes and warnings that were shown; a line that is still true after the next save is no news.
@@ -60,42 +63,29 @@ pub(crate) struct Builder {
     deployments: u64,
 }
 
-/// Which files below the project the last build was made from.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) enum Sources {
-    /// Any of them.
-    #[default]
-    All,
-    /// A build command runs first and writes into the project: only these directories and files are sources, or every
-    /// build would start the next one.
-    Only(Vec<PathBuf>),
-}
-
 /// Old deployments are removed after this many new ones, down to the newest few.
 const PRUNE_EVERY: u64 = 20;
 const KEPT: usize = 10;
 
-impl Sources {
-    /// Whether a change of `path` can change the result.
-    pub(crate) fn contain(&self, path: &Path) -> bool {
-        match self {
-            Self::All => true,
-            Self::Only(roots) => roots.iter().any(|root| path.starts_with(root)),
-        }
-    }
-}
-
 impl Builder {
-    pub(crate) fn new(options: &DevOptions, bucket: Bucket, console: Console) -> Self {
+    /// `directories` are those of the projects, in their order.
+    pub(crate) fn new(
+        options: &DevOptions,
+        directories: &[PathBuf],
+        bucket: Bucket,
+        console: Console,
+    ) -> Self {
         Self {
             project: options.project.clone(),
+            others: options.others.clone(),
             environment: options.environment.clone(),
             colour: options.colour,
             bucket,
             console,
+            bundles: Vec::new(),
             last: None,
             shown: HashSet::new(),
-            sources: Sources::All,
+            sources: Sources::new(directories),
             deployments: 0,
         }
     }
@@ -105,26 +95,36 @@ impl Builder {
         &self.sources
     }
 
-    /// Reads the configuration, bundles, and deploys when the result differs from the last one. Returns the id of the
-    /// deployment.
-    pub(crate) async fn build(&mut self) -> Result<String, BuildError> {
-        let project = Project::load(&self.project, self.environment.as_deref(), Purpose::Dev)?;
-        self.sources = sources_of(&project);
-        let bundle = bundle(&project, &BundleOptions { color: self.colour }).await?;
-        let notes = project.notes.iter().map(ToString::to_string);
-        for note in notes.chain(bundle.warnings.iter().cloned()) {
-            if self.shown.insert(note.clone()) {
-                self.console.note(&note);
+    /// Reads the configurations, bundles the projects that have changed and those that could not be bundled before, and deploys
+    /// when the result differs from the last one. Returns the id of the deployment.
+    pub(crate) async fn build(&mut self, changed: &BTreeSet<usize>) -> Result<String, BuildError> {
+        for index in changed {
+            if let Some(bundle) = self.bundles.get_mut(*index) {
+                *bundle = None;
+            }
+        }
+        let environment = self.environment.as_deref();
+        let projects = Projects::load(&self.project, &self.others, environment, Purpose::Dev)?;
+        self.sources.configure(&projects);
+        let options = BundleOptions { color: self.colour };
+        let built = projects.build_missing(&mut self.bundles, &options).await?;
+        self.sources.learn(&built);
+        for worker in built.iter() {
+            let notes = worker.project.notes.iter().map(ToString::to_string);
+            for note in notes.chain(worker.bundle.warnings.iter().cloned()) {
+                if self.shown.insert(note.clone()) {
+                    self.console.note(&note);
+                }
             }
         }
         // The time of a deployment is not its content.
-        let content = Manifest::new(&project, &bundle, 0);
+        let content = Manifest::new(&built, 0);
         if let Some((last, id)) = &self.last
             && *last == content
         {
             return Ok(id.clone());
         }
-        let id = deploy(&self.bucket, &project, &bundle).await?.id;
+        let id = deploy(&self.bucket, &built).await?.id;
         self.last = Some((content, id.clone()));
         self.deployments += 1;
         if self.deployments.is_multiple_of(PRUNE_EVERY) {
@@ -134,30 +134,5 @@ impl Builder {
             }
         }
         Ok(id)
-    }
-}
-
-fn sources_of(project: &Project) -> Sources {
-    let Some(build) = &project.config.build else { return Sources::All };
-    let mut roots = build.watch_dirs.clone();
-    roots.push(project.config_file.clone());
-    roots.push(project.root.join("package.json"));
-    // Whichever of them applies, and also when it does not exist yet.
-    roots.push(project.root.join(".dev.vars"));
-    roots.extend(project.dev_vars_file.clone());
-    Sources::Only(roots)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_output_of_a_build_command_is_no_source() {
-        let sources = Sources::Only(vec!["/p/src".into(), "/p/wrangler.jsonc".into()]);
-        assert!(sources.contain(Path::new("/p/src/a/b.ts")));
-        assert!(sources.contain(Path::new("/p/wrangler.jsonc")));
-        assert!(!sources.contain(Path::new("/p/dist/index.js")));
-        assert!(Sources::All.contain(Path::new("/p/dist/index.js")));
     }
 }

@@ -90,7 +90,7 @@ pub enum DevError {
         /// What the system said.
         source: io::Error,
     },
-    /// A build or a node start failed, and nothing will try again (`--no-watch`).
+    /// A build or a node start failed, and nothing will try again: with `--no-watch`, or because the command is wrong.
     #[error("{message}")]
     Once {
         /// The error as it would have been shown.

@@ -1,4 +1,5 @@
-//! Behind `celld dev`: a supervisor that builds a project, keeps a node serving it, and follows every saved change.
+//! Behind `celld dev`: a supervisor that builds a project and those of other Workers, keeps a node serving them, and follows every
+//! saved change.
 //!
 //! Invariant: this crate runs no JavaScript and does not depend on the server. The node is another process of the
 //! same executable (`protocol`), so a Worker that exhausts memory or crashes the engine leaves the supervisor, its
@@ -7,7 +8,8 @@
 //! | module | what it does |
 //! | --- | --- |
 //! | `supervisor` | the loop: build, adopt, restart, stop |
-//! | `build` | project on disk -> deployment in the local bucket |
+//! | `build` | projects on disk -> deployment in the local bucket |
+//! | `sources` | which projects a changed file belongs to |
 //! | `layout` | `.celld/dev`: where it is, its lock, `--clean` |
 //! | `watch`, `ignore`, `debounce` | which file events start a build, and when |
 //! | `protocol`, `child`, `attached` | the two ends of the conversation with the node process |
@@ -26,6 +28,7 @@ mod holding;
 mod ignore;
 mod layout;
 mod protocol;
+mod sources;
 mod supervisor;
 mod watch;
 
@@ -43,8 +46,10 @@ pub const DEFAULT_PORT: u16 = 9876;
 /// What `celld dev` was asked to do.
 #[derive(Debug, Clone)]
 pub struct DevOptions {
-    /// A project directory or a Wrangler configuration file.
+    /// The project that serves the requests and keeps the state: its directory or its Wrangler configuration file.
     pub project: PathBuf,
+    /// The projects of the Workers that only bindings reach.
+    pub others: Vec<PathBuf>,
     /// The Wrangler environment (`--env`).
     pub environment: Option<String>,
     /// The interface of the Worker listener. The internal listener stays on loopback whatever this is.

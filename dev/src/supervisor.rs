@@ -3,8 +3,10 @@
 //! One task does one thing at a time. Changes that arrive meanwhile wait in the watch and become one more build.
 //! Nothing here is undone when the developer stops in the middle: every step on disk is safe to be cut short.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
+use std::path::PathBuf;
 use std::pin::Pin;
 use std::time::{Duration, Instant};
 
@@ -102,7 +104,8 @@ enum Node {
 
 /// What the loop waits for.
 enum Event {
-    Changed,
+    /// These projects, by their place.
+    Changed(BTreeSet<usize>),
     NodeEnded(String),
     Retry,
 }
@@ -111,6 +114,9 @@ impl Supervisor {
     async fn new(options: DevOptions, started: Instant) -> Result<Self, DevError> {
         let console = Console::new(options.colour);
         let project = project_directory(&options.project)?;
+        let others = options.others.iter().map(|path| project_directory(path));
+        let directories: Vec<PathBuf> =
+            std::iter::once(Ok(project.clone())).chain(others).collect::<Result<_, _>>()?;
         let (layout, cleaned) = Layout::open(&project, options.clean)?;
         match cleaned {
             Some(Cleaned::Deleted) => {
@@ -132,12 +138,12 @@ impl Supervisor {
         let node = Node::Prepared(NodeProcess::start(&options.node_command, &listener, &parameters).await?);
         // Before the first read of the project, so that no change falls between the two.
         let watch = match &options.watch {
-            Some(watch) => Some(ProjectWatch::start(&project, watch, console)?),
+            Some(watch) => Some(ProjectWatch::start(&directories, watch, console)?),
             None => None,
         };
         let path = layout.bucket();
         let bucket = Bucket::local(&path).map_err(|source| DevError::Bucket { path, source })?;
-        let builder = Builder::new(&options, bucket, console);
+        let builder = Builder::new(&options, &directories, bucket, console);
         Ok(Self {
             options,
             console,
@@ -159,14 +165,14 @@ impl Supervisor {
     }
 
     async fn work(&mut self) -> Result<(), DevError> {
-        self.build().await?;
+        self.build(&BTreeSet::new()).await?;
         loop {
             if self.options.watch.is_none() && self.served.is_none() {
                 let message = self.failing.take().unwrap_or_default();
                 return Err(DevError::Once { message });
             }
             match self.next_event().await {
-                Event::Changed => self.build().await?,
+                Event::Changed(projects) => self.build(&projects).await?,
                 Event::NodeEnded(how) => self.node_ended(&how),
                 Event::Retry => self.retry().await?,
             }
@@ -195,7 +201,7 @@ impl Supervisor {
         };
         tokio::select! {
             how = ended => Event::NodeEnded(how),
-            () = changed => Event::Changed,
+            projects = changed => Event::Changed(projects),
             () = retry => Event::Retry,
         }
     }
@@ -205,17 +211,20 @@ impl Supervisor {
         match (&self.node, self.served.clone()) {
             // What was served once needs no build: the project may be broken just now.
             (Node::Absent, Some(deployment)) => self.serve(deployment).await,
-            _ => self.build().await,
+            _ => self.build(&BTreeSet::new()).await,
         }
     }
 
-    /// Builds the project and makes the node serve the result.
-    async fn build(&mut self) -> Result<(), DevError> {
+    /// Builds what has changed and makes the node serve the result.
+    async fn build(&mut self, changed: &BTreeSet<usize>) -> Result<(), DevError> {
         let began = Instant::now();
-        let built = self.builder.build().await;
+        let built = self.builder.build(changed).await;
         self.build_again = built.as_ref().is_err_and(BuildError::is_outside_the_project);
         let deployment = match built {
             Ok(deployment) => deployment,
+            Err(error) if error.is_of_the_command() && self.served.is_none() => {
+                return Err(DevError::Once { message: error.to_string() });
+            }
             Err(error) => {
                 if self.build_again {
                     self.retry.get_or_insert(Instant::now() + BUILD_AGAIN);

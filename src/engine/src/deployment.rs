@@ -12,6 +12,15 @@ pub struct Deployment {
     pub id: String,
     /// The script that serves the public listener.
     pub script: Arc<Script>,
+    /// The other Workers, which only bindings reach.
+    pub others: Vec<Arc<Script>>,
+}
+
+impl Deployment {
+    /// Every script, the one that serves the public listener first.
+    pub fn scripts(&self) -> impl Iterator<Item = &Arc<Script>> {
+        std::iter::once(&self.script).chain(&self.others)
+    }
 }
 
 /// The modules and bindings of one Worker.
@@ -25,33 +34,20 @@ pub struct Script {
     pub modules: BTreeMap<String, Module>,
     /// `env` of the Worker.
     pub bindings: Vec<Binding>,
+    /// The Durable Object classes that it exports for bindings, its own and those of other Workers; each once in a deployment.
+    pub defines: Vec<String>,
     /// `compatibility_date`, if the configuration has one.
     pub compatibility_date: Option<String>,
     /// `compatibility_flags`, in the order given.
     pub compatibility_flags: Vec<String>,
-    /// How long one turn may keep the thread; without it as long as the shard's options say.
-    pub turn_limit: Option<Duration>,
+    /// How much processor time an event may use; without it as much as the shard's options say.
+    pub cpu_limit: Option<Duration>,
 }
 
 impl Script {
     /// `true` when `flag` is among the compatibility flags.
     pub fn has_flag(&self, flag: &str) -> bool {
         self.compatibility_flags.iter().any(|f| f == flag)
-    }
-
-    /// The Durable Object classes that a binding names, each once.
-    pub fn classes(&self) -> Vec<&str> {
-        let mut classes: Vec<&str> = self
-            .bindings
-            .iter()
-            .filter_map(|b| match &b.value {
-                BindingValue::DurableObject { class } => Some(class.as_str()),
-                _ => None,
-            })
-            .collect();
-        classes.sort_unstable();
-        classes.dedup();
-        classes
     }
 }
 
@@ -95,13 +91,15 @@ pub struct Binding {
 pub enum BindingValue {
     /// A string or JSON value from `vars` or a secret.
     Json(serde_json::Value),
-    /// A Durable Object namespace of a class that the script exports.
+    /// A Durable Object namespace of a class that a script of the deployment exports.
     DurableObject {
         /// The exported class.
         class: String,
     },
-    /// An entrypoint of the script itself.
+    /// An entrypoint of a script.
     Service {
+        /// The name of the script; `None`: the script itself.
+        script: Option<String>,
         /// The exported class, or `default`.
         entrypoint: String,
         /// `ctx.props` of the entrypoint.

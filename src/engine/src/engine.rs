@@ -10,6 +10,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::deployment::Deployment;
 use crate::host::Host;
+use crate::platform::guard;
 use crate::platform::modules::{Modules, ModulesError};
 use crate::shard::calls::{Call, Router};
 use crate::shard::watch::{self, Watch};
@@ -83,6 +84,7 @@ impl Drop for Alive {
 impl Engine {
     /// Starts the threads. They serve nothing until a deployment is adopted.
     pub fn start(options: ShardOptions, host: Arc<dyn Host>) -> Result<Engine, StartError> {
+        deno_core::v8::V8::set_flags_from_string(guard::WASM_FLAG);
         deno_core::JsRuntime::init_platform(None);
         let options = Arc::new(options);
         let (router, mailboxes) = Router::new(options.shards);
@@ -132,7 +134,11 @@ impl Engine {
     }
 
     /// Builds the deployment on every shard, then switches all of them to it. On an error nothing has changed.
-    pub async fn adopt(&self, deployment: Arc<Deployment>, modules: Arc<Modules>) -> Result<(), AdoptError> {
+    pub async fn adopt(&self, deployment: Arc<Deployment>) -> Result<(), AdoptError> {
+        let modules: Arc<[Arc<Modules>]> = deployment
+            .scripts()
+            .map(|script| Modules::new(script.clone()).map(Arc::new))
+            .collect::<Result<_, _>>()?;
         let _one = self.adopting.lock().await;
         let mut built = Vec::new();
         for shard in &self.shards {

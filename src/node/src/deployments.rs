@@ -6,9 +6,8 @@ use std::time::Duration;
 
 use celld_bucket::Bucket;
 use celld_engine::deployment::{Binding, BindingValue, Deployment, Module, ModuleKind, Script};
-use celld_engine::platform::modules::Modules;
 use celld_engine::{AdoptError, Engine};
-use celld_project::LoadedDeployment;
+use celld_project::{LoadedDeployment, Worker};
 use tokio_util::sync::CancellationToken;
 
 use crate::config::VarOverrides;
@@ -59,9 +58,8 @@ impl Deployments {
     async fn adopt(&self, loaded: LoadedDeployment) -> Result<String, ReloadError> {
         let vars = read_vars(&self.vars)?;
         let deployment = Arc::new(to_engine(loaded, &vars));
-        let modules = Modules::new(deployment.script.clone()).map_err(AdoptError::from)?;
         let id = deployment.id.clone();
-        self.engine.adopt(deployment, Arc::new(modules)).await?;
+        self.engine.adopt(deployment).await?;
         self.public.set_healthy(true);
         self.public.adopted(&id);
         tracing::info!(deployment = %id, "adopted a deployment");
@@ -98,7 +96,20 @@ fn read_vars(overrides: &VarOverrides) -> Result<BTreeMap<String, String>, Reloa
 }
 
 fn to_engine(loaded: LoadedDeployment, vars: &BTreeMap<String, String>) -> Deployment {
-    let LoadedDeployment { manifest, modules: loaded } = loaded;
+    let LoadedDeployment { manifest, modules, others } = loaded;
+    let others = manifest.workers.into_iter().zip(others);
+    Deployment {
+        id: manifest.id,
+        script: to_script(manifest.worker, modules, vars),
+        others: others.map(|(worker, modules)| to_script(worker, modules, vars)).collect(),
+    }
+}
+
+fn to_script(
+    worker: Worker,
+    loaded: Vec<celld_project::Module>,
+    vars: &BTreeMap<String, String>,
+) -> Arc<Script> {
     let mut modules = BTreeMap::new();
     let mut maps = BTreeMap::new();
     for module in loaded {
@@ -120,7 +131,8 @@ fn to_engine(loaded: LoadedDeployment, vars: &BTreeMap<String, String>) -> Deplo
             module.source_map = Some(map);
         }
     }
-    let mut bindings: Vec<Binding> = manifest
+    let defines = worker.defines();
+    let mut bindings: Vec<Binding> = worker
         .vars
         .into_iter()
         .filter(|(name, _)| !vars.contains_key(name))
@@ -130,24 +142,26 @@ fn to_engine(loaded: LoadedDeployment, vars: &BTreeMap<String, String>) -> Deplo
         name: name.clone(),
         value: BindingValue::Json(value.clone().into()),
     }));
-    bindings.extend(manifest.durable_objects.into_iter().map(|binding| Binding {
+    bindings.extend(worker.durable_objects.into_iter().map(|binding| Binding {
         name: binding.name,
         value: BindingValue::DurableObject { class: binding.class },
     }));
-    bindings.extend(manifest.services.into_iter().map(|binding| Binding {
+    bindings.extend(worker.services.into_iter().map(|binding| Binding {
         name: binding.name,
-        value: BindingValue::Service { entrypoint: binding.entrypoint, props: binding.props },
+        value: BindingValue::Service {
+            script: binding.service,
+            entrypoint: binding.entrypoint,
+            props: binding.props,
+        },
     }));
-    Deployment {
-        id: manifest.id,
-        script: Arc::new(Script {
-            name: manifest.script,
-            main: manifest.main,
-            modules,
-            bindings,
-            compatibility_date: Some(manifest.compatibility_date),
-            compatibility_flags: manifest.compatibility_flags,
-            turn_limit: manifest.cpu_ms.map(Duration::from_millis),
-        }),
-    }
+    Arc::new(Script {
+        name: worker.script,
+        main: worker.main,
+        modules,
+        bindings,
+        defines,
+        compatibility_date: Some(worker.compatibility_date),
+        compatibility_flags: worker.compatibility_flags,
+        cpu_limit: worker.cpu_ms.map(Duration::from_millis),
+    })
 }

@@ -27,8 +27,8 @@ use crate::public::{Public, accept};
 use crate::seals::Seals;
 use crate::stop::Stop;
 
-/// How long JavaScript may keep a thread without a pause: the platform's default limit of CPU time.
-const TURN_LIMIT: Duration = Duration::from_secs(30);
+/// How much processor time an event may use: the platform's default.
+const CPU_LIMIT: Duration = Duration::from_secs(30);
 
 /// How long a node whose log has failed goes on, so that its errors reach the clients.
 const LAST_WORDS: Duration = Duration::from_millis(250);
@@ -156,7 +156,7 @@ async fn run_to_the_end(
             max_cell_requests: u32::try_from(config.limits.max_cell_requests).unwrap_or(u32::MAX),
             max_request_body: config.limits.max_request_body_bytes,
             deploy_max_age: config.adoption.max_age,
-            turn_limit: TURN_LIMIT,
+            cpu_limit: CPU_LIMIT,
             idle_evict: config.idle_evict,
             images: images.dir().clone(),
             // User code must not reach the operator's API.

@@ -4,6 +4,7 @@
 //! points at the manifest to serve. Modules and manifests are written before the pointer and never change, so
 //! whoever follows the pointer finds everything; the pointer moves by compare-and-swap.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -12,9 +13,9 @@ use celld_bucket::{Bucket, BucketError, Version, WriteOutcome};
 use futures::stream::{self, StreamExt, TryStreamExt};
 use serde::{Deserialize, Serialize};
 
-use crate::bundle::{Bundle, Module};
+use crate::bundle::Module;
 use crate::manifest::{Manifest, ManifestError, ModuleEntry};
-use crate::project::Project;
+use crate::projects::Built;
 
 /// The key of the pointer.
 pub const CURRENT_KEY: &str = "deploy/current.json";
@@ -47,8 +48,10 @@ pub struct Deployed {
 pub struct LoadedDeployment {
     /// What it consists of.
     pub manifest: Manifest,
-    /// In the order of the manifest.
+    /// Those of the primary Worker, in the order of the manifest.
     pub modules: Vec<Module>,
+    /// Those of each other Worker, in the order of the manifest.
+    pub others: Vec<Vec<Module>>,
 }
 
 /// Why a deployment did not come about. Nodes go on with the one they serve.
@@ -129,24 +132,25 @@ pub enum LoadError {
     },
 }
 
-/// Uploads a built project and makes it the current deployment.
-pub async fn deploy(bucket: &Bucket, project: &Project, bundle: &Bundle) -> Result<Deployed, DeployError> {
-    deploy_at(bucket, project, bundle, SystemTime::now()).await
+/// Uploads what was built and makes it the current deployment.
+pub async fn deploy(bucket: &Bucket, built: &Built) -> Result<Deployed, DeployError> {
+    deploy_at(bucket, built, SystemTime::now()).await
 }
 
 /// The same at a given time.
-pub async fn deploy_at(
-    bucket: &Bucket,
-    project: &Project,
-    bundle: &Bundle,
-    now: SystemTime,
-) -> Result<Deployed, DeployError> {
+pub async fn deploy_at(bucket: &Bucket, built: &Built, now: SystemTime) -> Result<Deployed, DeployError> {
     let created_ms = now.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis());
-    let manifest = Manifest::new(project, bundle, u64::try_from(created_ms).unwrap_or(u64::MAX));
+    let manifest = Manifest::new(built, u64::try_from(created_ms).unwrap_or(u64::MAX));
     // A module is written even if its key exists: that repairs one that was damaged.
-    let mut uploads = Vec::with_capacity(manifest.modules.len());
-    for (entry, module) in manifest.modules.iter().zip(&bundle.modules) {
-        uploads.push(bucket.put(&entry.key, Bytes::copy_from_slice(&module.bytes)));
+    let mut uploads = Vec::new();
+    let mut keys = HashSet::new();
+    for (worker, built) in manifest.iter().zip(built.iter()) {
+        for (entry, module) in worker.modules.iter().zip(&built.bundle.modules) {
+            // Workers that share a module share its object.
+            if keys.insert(&entry.key) {
+                uploads.push(bucket.put(&entry.key, Bytes::copy_from_slice(&module.bytes)));
+            }
+        }
     }
     let _: Vec<Version> = stream::iter(uploads).buffer_unordered(PARALLEL).try_collect().await?;
     bucket.put(&manifest_key(&manifest.id), manifest.to_json().into()).await?;
@@ -181,9 +185,13 @@ pub async fn load(bucket: &Bucket, id: &str) -> Result<LoadedDeployment, LoadErr
         bucket: bucket.to_string(),
         source,
     })?;
-    let downloads: Vec<_> = manifest.modules.iter().map(|entry| load_module(bucket, id, entry)).collect();
-    let modules = stream::iter(downloads).buffered(PARALLEL).try_collect().await?;
-    Ok(LoadedDeployment { manifest, modules })
+    let entries = manifest.iter().flat_map(|worker| &worker.modules);
+    let downloads: Vec<_> = entries.map(|entry| load_module(bucket, id, entry)).collect();
+    let mut modules: Vec<Module> = stream::iter(downloads).buffered(PARALLEL).try_collect().await?;
+    let mut rest = modules.split_off(manifest.worker.modules.len()).into_iter();
+    let others =
+        manifest.workers.iter().map(|worker| rest.by_ref().take(worker.modules.len()).collect()).collect();
+    Ok(LoadedDeployment { manifest, modules, others })
 }
 
 async fn load_module(bucket: &Bucket, id: &str, entry: &ModuleEntry) -> Result<Module, LoadError> {

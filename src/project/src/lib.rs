@@ -1,7 +1,7 @@
-//! A Wrangler project: its configuration, its bundle made with esbuild, and its deployment in a bucket.
+//! Wrangler projects: their configuration, their bundles made with esbuild, and their deployment in a bucket.
 //!
-//! [`Project::load`] reads and checks the configuration, [`bundle`](fn@bundle) builds the modules, [`deploy`](fn@deploy)
-//! writes them to a bucket, and [`load_current`] gives a node verified modules back.
+//! [`Projects::load`] reads and checks the configurations of a deployment's Workers, [`Projects::build`] builds their modules,
+//! [`deploy`](fn@deploy) writes them to a bucket, and [`load_current`] gives a node verified modules back.
 //!
 //! Invariants: this crate runs no JavaScript and starts no Node.js; what it cannot honour it refuses by name;
 //! module bytes are used only after their SHA-256 digest was checked.
@@ -12,6 +12,7 @@ mod deploy;
 mod dotenv;
 mod manifest;
 mod project;
+mod projects;
 mod prune;
 pub mod templates;
 
@@ -25,6 +26,9 @@ pub use deploy::{
     load, load_current,
 };
 pub use dotenv::{DotenvError, read_dotenv};
-pub use manifest::{DurableObject, Manifest, ManifestError, MigrationEntry, ModuleEntry, Service, VERSION};
+pub use manifest::{
+    DurableObject, Manifest, ManifestError, MigrationEntry, ModuleEntry, Service, VERSION, Worker,
+};
 pub use project::Project;
+pub use projects::{Built, BuiltWorker, Projects};
 pub use prune::prune;

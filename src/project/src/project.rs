@@ -1,9 +1,9 @@
 //! A project on disk.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use crate::config::{self, Config, ConfigError, Diagnostic, Purpose};
+use crate::config::{self, Config, ConfigError, Diagnostic, Loaded, Mentions, Purpose};
 use crate::dotenv::{self, DevVars};
 
 /// A Wrangler project whose configuration was read and checked.
@@ -21,18 +21,21 @@ pub struct Project {
     pub purpose: Purpose,
     /// What the user should know and need not act on.
     pub notes: Vec<Diagnostic>,
+    /// The names in the file that other projects have to do with.
+    pub(crate) mentions: Mentions,
 }
 
 impl Project {
-    /// Reads the project at `path`, a directory or a configuration file, with the environment `env`.
+    /// Reads the project at `path`, a directory or a configuration file, with the environment `env`. Whether the other
+    /// Workers that it names exist, [`Projects`](crate::Projects) checks.
     ///
     /// In [`Purpose::Dev`] the variables of `.dev.vars` (or `.dev.vars.ENV`) override those of the file.
     pub fn load(path: &Path, env: Option<&str>, purpose: Purpose) -> Result<Project, ConfigError> {
         let config_file = config::locate(path)?;
-        let config_file = std::path::absolute(&config_file)
+        let config_file = absolute(&config_file)
             .map_err(|source| ConfigError::Read { path: config_file.clone(), source })?;
         let root = config_file.parent().unwrap_or(Path::new("/")).to_owned();
-        let (mut config, notes) = config::load(&config_file, env, purpose, &today())?;
+        let Loaded { mut config, notes, mentions } = config::load(&config_file, env, purpose, &today())?;
         let mut dev_vars_file = None;
         if purpose == Purpose::Dev
             && let Some(DevVars { file, vars }) = dotenv::load(&root, env)?
@@ -40,7 +43,18 @@ impl Project {
             config.vars.extend(vars.into_iter().map(|(name, value)| (name, value.into())));
             dev_vars_file = Some(file);
         }
-        Ok(Project { root, config_file, dev_vars_file, config, purpose, notes })
+        Ok(Project { root, config_file, dev_vars_file, config, purpose, notes, mentions })
+    }
+}
+
+/// The absolute path, without `..` so that messages are short.
+fn absolute(file: &Path) -> std::io::Result<PathBuf> {
+    let absolute = std::path::absolute(file)?;
+    match (absolute.parent(), absolute.file_name()) {
+        (Some(parent), Some(name)) if absolute.components().any(|part| part == Component::ParentDir) => {
+            Ok(parent.canonicalize()?.join(name))
+        }
+        _ => Ok(absolute),
     }
 }
 

@@ -44,7 +44,8 @@ pub async fn prune(bucket: &Bucket, keep: usize) -> Result<usize, LoadError> {
         let Some(object) = bucket.get(&manifest_key(id)).await? else { continue };
         // What its modules are nobody knows, so none may go.
         let Ok(manifest) = Manifest::from_json(&object.bytes) else { return Ok(0) };
-        needed.extend(manifest.modules.into_iter().map(|module| module.key));
+        let workers = std::iter::once(manifest.worker).chain(manifest.workers);
+        needed.extend(workers.flat_map(|worker| worker.modules).map(|module| module.key));
     }
     for (_, id) in &gone {
         bucket.delete(&manifest_key(id)).await?;

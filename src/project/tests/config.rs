@@ -146,8 +146,8 @@ fn what_is_not_supported_is_refused_by_name() {
             "wrangler.jsonc:3:1: triggers: cron triggers: not supported yet by this release of celld",
         ),
         (
-            r#""durable_objects": { "bindings": [{ "name": "A", "class_name": "A", "script_name": "other" }] }"#,
-            "wrangler.jsonc:3:84: durable_objects.bindings[0].script_name: a class of another script: not supported yet by this release of celld",
+            r#""services": [{ "binding": "A", "service": "a", "environment": "staging" }]"#,
+            "wrangler.jsonc:3:48: services[0].environment: a service elsewhere: not supported yet by this release of celld",
         ),
         (
             r#""migrations": [{ "tag": "v2", "renamed_classes": [{ "from": "A", "to": "B" }] }]"#,

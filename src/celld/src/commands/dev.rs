@@ -1,4 +1,4 @@
-//! `celld dev`: a project on this machine, rebuilt and reloaded at every saved change.
+//! `celld dev`: projects on this machine, rebuilt and reloaded at every saved change.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
@@ -15,9 +15,12 @@ pub(super) const NAME: &str = "dev";
 
 #[derive(Debug, Args)]
 struct DevArgs {
-    /// The project directory, or a Wrangler configuration file.
-    #[arg(value_name = "PATH", default_value = ".")]
+    /// The project directory, or a Wrangler configuration file. Its Worker serves the requests.
+    #[arg(value_name = "PROJECT", default_value = ".")]
     project: PathBuf,
+    /// Projects of other Workers, which only service bindings and script_name reach.
+    #[arg(value_name = "OTHER")]
+    others: Vec<PathBuf>,
     /// The port of the Worker listener; 0 takes a free one.
     #[arg(long, value_name = "PORT", default_value_t = DEFAULT_PORT)]
     port: u16,
@@ -30,7 +33,7 @@ struct DevArgs {
     /// Show the node's warnings and information too.
     #[arg(long)]
     logs: bool,
-    /// Delete .celld/dev first: start from an empty local state.
+    /// Delete .celld/dev of the first project before anything else: start from an empty local state.
     #[arg(long)]
     clean: bool,
     /// Build once, and follow no change.
@@ -46,7 +49,7 @@ struct DevArgs {
 
 pub(super) fn command() -> Command {
     DevArgs::augment_args(Command::new(NAME))
-        .about("Develops a project on this machine: builds, serves, follows changes")
+        .about("Develops projects on this machine: builds, serves, follows changes")
 }
 
 pub(super) fn run(matches: &ArgMatches) -> anyhow::Result<ExitCode> {
@@ -56,6 +59,7 @@ pub(super) fn run(matches: &ArgMatches) -> anyhow::Result<ExitCode> {
     let executable = std::env::current_exe().context("cannot find the celld executable")?;
     let options = DevOptions {
         project: args.project,
+        others: args.others,
         environment: args.env,
         host: args.host,
         port: args.port,

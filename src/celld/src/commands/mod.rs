@@ -87,6 +87,8 @@ mod tests {
                 "--logs",
                 "--clean",
             ],
+            &["celld", "dev", ".", "../auth", "../mail/wrangler.jsonc", "--port", "0"],
+            &["celld", "deploy", ".", "../auth", "--bucket", "s3://b"],
             &["celld", "dev", "--watch-ignore", "a", "--watch-ignore", "b/**", "--env", "staging"],
             &["celld", "deploy", ".", "--bucket", "s3://b", "--endpoint", "http://h", "--region", "auto"],
             &["celld", "cell", "list", "Room", "--json", "--limit", "5", "--after", "Room:1"],

@@ -449,7 +449,7 @@ pub(crate) static SETTINGS: &[Setting] = &[
         Kind::External,
         "unset",
         Group::Deployments,
-        "CELLD_VAR_NAME overrides the Worker variable NAME. It wins over CELLD_VARS_FILE.",
+        "CELLD_VAR_NAME overrides the variable NAME of every Worker. It wins over CELLD_VARS_FILE.",
     ),
     works(
         &["CELLD_VARS_FILE"],
@@ -457,7 +457,7 @@ pub(crate) static SETTINGS: &[Setting] = &[
         Kind::Path,
         "unset",
         Group::Deployments,
-        "A file of NAME=value lines that override Worker variables; read again at each adoption and reload.",
+        "A file of NAME=value lines that override variables of every Worker; read again at each adoption and reload.",
     ),
     // Durability.
     works(

@@ -16,6 +16,8 @@ class Event {
     /** The request of a stateless event, and the number that the host knows it by. */
     this.request = null;
     this.id = 0;
+    /** Milliseconds of processor time; the host adds to it. */
+    this.cpu = 0;
   }
 }
 
@@ -40,4 +42,4 @@ function leaveEvent() {
   setAsyncContext(undefined);
 }
 
-export { currentEvent, Event, leaveEvent, runInEvent };
+export { currentEvent, Event, kEvent, leaveEvent, runInEvent };

@@ -42,6 +42,7 @@ const isId = DurableObjectId.is;
 const classOf = DurableObjectId.classOf;
 delete DurableObjectId.is;
 delete DurableObjectId.classOf;
+Object.defineProperty(DurableObjectId.prototype, Symbol.toStringTag, { value: "DurableObjectId", configurable: true });
 
 function makeId(className, hex, name) {
   return new DurableObjectId(kConstruct, className, hex, name);

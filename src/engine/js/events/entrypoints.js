@@ -1,8 +1,11 @@
-// Entrypoints of this script, reached from itself: service bindings to the own Worker, and `ctx.exports`.
+// Entrypoints of Workers: service bindings to this Worker itself and to the others of the deployment, `ctx.exports`, and the calls
+// that other Workers send here.
 //
 // Each call makes a new instance with a context of its own, as on the platform; nothing is shared but the module's globals.
 
+import { op_rpc_call } from "ext:core/ops";
 import { currentEvent, Event, runInEvent } from "ext:celld_events/context.js";
+import { fetchElsewhere } from "ext:celld_events/elsewhere.js";
 import { gateBody, outputGate } from "ext:celld_events/gate.js";
 import {
   assertResponse,
@@ -10,7 +13,7 @@ import {
   receiveResponse,
   takeRequest,
 } from "ext:celld_events/request.js";
-import { addStubKind, local, makeProperty, send } from "ext:celld_events/rpc_client.js";
+import { addStubKind, local, makeProperty, receiveAnswer, send } from "ext:celld_events/rpc_client.js";
 import { addBase, NOBODY, Owner, run, thrownBy } from "ext:celld_events/rpc_exports.js";
 import { decodeThrown } from "ext:celld_events/rpc_payload.js";
 import { ServiceStub, WorkerEntrypoint } from "ext:celld_platform/cloudflare_workers.js";
@@ -20,11 +23,18 @@ const { Request } = core.loadExtScript("ext:deno_fetch/23_request.js");
 
 addBase(WorkerEntrypoint);
 
-/** What main.js knows: the exports of the script, `env`, contexts, and how to keep an event going. */
+/** What main.js knows: the script's name, its exports, `env`, contexts, and how to keep an event going. */
 let script = null;
 
 function installEntrypoints(value) {
   script = value;
+}
+
+/** Whether a service binding may name this export: a class of entrypoints, or the default object of handlers. */
+function hasEntrypoint(name) {
+  const exported = script.namespace[name];
+  if (typeof exported === "function") return exported.prototype instanceof WorkerEntrypoint;
+  return name === "default" && typeof exported === "object" && exported !== null;
 }
 
 /** A new instance of the entrypoint `name`; an export that is an object of handlers stands for itself. */
@@ -47,58 +57,87 @@ function inNewEvent(task) {
   runInEvent(event, task, event, finish);
 }
 
-function fetchEntrypoint(name, props, request) {
-  return new Promise((resolve, reject) => {
-    inNewEvent((event, finish) => {
-      const failed = (error) => {
-        reject(decodeThrown(thrownBy(NOBODY, error)));
-        finish();
-      };
-      const done = (response) => {
-        try {
-          assertResponse(response);
-          resolve(receiveResponse(response, request));
-        } catch (error) {
-          failed(error);
-          return;
-        }
-        finish();
-      };
+/** Calls the `fetch` of an entrypoint of this script; `resolve` gets the response, `reject` the payload of what was thrown. */
+function startFetch(name, props, makeRequest, resolve, reject) {
+  inNewEvent((event, finish) => {
+    const failed = (error) => {
+      reject(thrownBy(NOBODY, error));
+      finish();
+    };
+    const done = (response) => {
       try {
-        const { instance, isClass, context } = instantiate(name, event, props);
-        if (typeof instance?.fetch !== "function") throw new TypeError("Handler does not export a fetch() function.");
-        const given = fromInnerRequest(request, "immutable");
-        const result = isClass ? instance.fetch(given) : instance.fetch(given, script.env, context);
-        Promise.resolve(result).then(done, failed);
+        assertResponse(response);
+        resolve(response);
       } catch (error) {
         failed(error);
+        return;
       }
-    });
+      finish();
+    };
+    try {
+      const { instance, isClass, context } = instantiate(name, event, props);
+      if (typeof instance?.fetch !== "function") throw new TypeError("Handler does not export a fetch() function.");
+      const given = makeRequest();
+      const result = isClass ? instance.fetch(given) : instance.fetch(given, script.env, context);
+      Promise.resolve(result).then(done, failed);
+    } catch (error) {
+      failed(error);
+    }
   });
 }
 
-/** Where the calls of a service's stub go. */
+/** Calls a member of an entrypoint of this script; `resolve` and `reject` get payloads. */
+function startCall(name, props, path, payload, resolve, reject) {
+  inNewEvent((event, finish) => {
+    const owner = new Owner(null, event);
+    try {
+      const { instance, isClass } = instantiate(name, event, props);
+      // An object of handlers has no methods for callers.
+      run(owner, isClass ? instance : {}, path, payload, isClass, resolve, reject, finish);
+    } catch (error) {
+      reject(thrownBy(NOBODY, error));
+      finish();
+    }
+  });
+}
+
+/** Where the calls of a service's stub go: an entrypoint of the Worker `worker`, null for this one. */
 class ServiceClient {
-  constructor(name, props) {
+  constructor(worker, name, props) {
+    this.worker = worker;
     this.name = name;
     this.props = props;
   }
 
+  get destination() {
+    return { entry: [this.worker, this.name, core.serialize(this.props)] };
+  }
+
   call(path, args) {
-    return send(path, args, (path, payload) =>
-      local((resolve, reject) => {
-        inNewEvent((event, finish) => {
-          const owner = new Owner(null, event);
-          try {
-            const { instance, isClass } = instantiate(this.name, event, this.props);
-            // An object of handlers has no methods for callers.
-            run(owner, isClass ? instance : {}, path, payload, isClass, resolve, reject, finish);
-          } catch (error) {
-            reject(thrownBy(NOBODY, error));
-            finish();
-          }
-        });
-      }));
+    return send(path, args, async (path, payload) => {
+      if (this.worker === null) {
+        return local((resolve, reject) => startCall(this.name, this.props, path, payload, resolve, reject));
+      }
+      const { bytes, caps, rids } = payload ?? {};
+      return receiveAnswer(await op_rpc_call(this.destination, path, bytes ?? null, caps ?? null, rids ?? []));
+    });
+  }
+
+  async fetch(request) {
+    if (this.worker !== null) {
+      const answer = await fetchElsewhere(this.destination, request);
+      if (answer.thrown) throw decodeThrown(answer.thrown);
+      return answer.response;
+    }
+    return new Promise((resolve, reject) => {
+      startFetch(
+        this.name,
+        this.props,
+        () => fromInnerRequest(request, "immutable"),
+        (response) => resolve(receiveResponse(response, request)),
+        (payload) => reject(decodeThrown(payload)),
+      );
+    });
   }
 }
 
@@ -108,8 +147,7 @@ function fetchService(client, input, init) {
   const caller = currentEvent()?.cell;
   if (caller) gateBody(caller, taken.body);
   const gate = outputGate();
-  const go = () => fetchEntrypoint(client.name, client.props, taken);
-  return gate === null ? go() : gate.then(go);
+  return gate === null ? client.fetch(taken) : gate.then(() => client.fetch(taken));
 }
 
 const services = new WeakMap();
@@ -128,9 +166,9 @@ function memberOf(client, name) {
   }
 }
 
-/** The stub of an entrypoint of this script. With `props` it is a function that gives one with other properties. */
-function makeService(name, props, isLoopback) {
-  const client = new ServiceClient(name, props);
+/** The stub of an entrypoint of `worker`, null for this script. A loopback is a function that gives one with other properties. */
+function makeService(worker, name, props, isLoopback) {
+  const client = new ServiceClient(worker, name, props);
   const target = isLoopback ? () => {} : {};
   Object.setPrototypeOf(target, ServiceStub.prototype);
   const stub = new Proxy(target, {
@@ -141,7 +179,7 @@ function makeService(name, props, isLoopback) {
       return memberOf(client, member);
     },
     has: (_, member) => typeof member === "string" || member in target,
-    apply: (_, __, [options]) => makeService(name, options?.props ?? {}, false),
+    apply: (_, __, [options]) => makeService(worker, name, options?.props ?? {}, false),
   });
   services.set(stub, client);
   return stub;
@@ -151,24 +189,28 @@ addStubKind({
   isStub: (value) => services.has(value),
   describe(value) {
     const client = services.get(value);
-    return client === undefined ? null : { k: "service", name: client.name, props: client.props };
+    return client === undefined ? null : {
+      k: "service",
+      worker: client.worker ?? script.name,
+      name: client.name,
+      props: client.props,
+    };
   },
-  revive: (cap) => cap.k === "service" ? makeService(cap.name, cap.props, false) : null,
+  revive(cap) {
+    if (cap.k !== "service") return null;
+    return makeService(cap.worker === script.name ? null : cap.worker, cap.name, cap.props, false);
+  },
 });
 
 /** `ctx.exports`: the default export, the entrypoints, and the namespaces of the classes that have storage. */
 function makeExports(namespace, makeNamespace) {
   const exports = {};
   for (const name of Object.keys(namespace)) {
-    const value = namespace[name];
-    const isEntrypoint = typeof value === "function" && value.prototype instanceof WorkerEntrypoint;
     const space = makeNamespace(name);
     if (space !== null) exports[name] = space;
-    else if (isEntrypoint || (name === "default" && typeof value === "object" && value !== null)) {
-      exports[name] = makeService(name, {}, true);
-    }
+    else if (hasEntrypoint(name)) exports[name] = makeService(null, name, {}, true);
   }
   return exports;
 }
 
-export { installEntrypoints, makeExports, makeService };
+export { hasEntrypoint, installEntrypoints, makeExports, makeService, startCall, startFetch };

@@ -10,9 +10,16 @@ import {
 import "ext:celld_events/tick.js";
 import { deliverAlarm } from "ext:celld_events/alarms.js";
 import { cellFor, cells, deliverNext, evict, install as installCells, resetCell } from "ext:celld_events/cell.js";
-import { currentEvent, Event, leaveEvent, runInEvent } from "ext:celld_events/context.js";
+import { currentEvent, Event, kEvent, leaveEvent, runInEvent } from "ext:celld_events/context.js";
 import { makeId } from "ext:celld_events/durable_id.js";
-import { installEntrypoints, makeExports, makeService } from "ext:celld_events/entrypoints.js";
+import {
+  hasEntrypoint,
+  installEntrypoints,
+  makeExports,
+  makeService,
+  startCall,
+  startFetch as startEntryFetch,
+} from "ext:celld_events/entrypoints.js";
 import { describeError } from "ext:celld_events/errors.js";
 import { assertResponse, fromInnerRequest, HostRequest, respond } from "ext:celld_events/request.js";
 import { deliverSocket, installSockets } from "ext:celld_events/sockets.js";
@@ -97,10 +104,17 @@ function prepare(config) {
 
 /** Completes `env` and checks that the script exports what its configuration names. Throws an error that names what is missing. */
 function install(namespace, config) {
+  installEntrypoints({
+    name: config.script,
+    namespace,
+    env,
+    makeContext: (event, props) => new ExecutionContext(event, props),
+    hold,
+    finish,
+  });
   for (const { name, kind, value } of config.bindings) {
-    if (kind === "service") env[name] = serviceOf(namespace, name, value, config.main);
+    if (kind === "service") env[name] = serviceOf(name, value, config.main);
   }
-  installEntrypoints({ namespace, env, makeContext: (event, props) => new ExecutionContext(event, props), hold, finish });
   exportsOfScript = makeExports(
     namespace,
     (name) => config.classes.includes(name) ? new DurableObjectNamespace(name) : null,
@@ -142,19 +156,18 @@ function install(namespace, config) {
   }
 }
 
-/** `env.NAME` of a service binding to this Worker itself. */
-function serviceOf(namespace, name, { entrypoint, props }, main) {
-  const exported = namespace[entrypoint];
-  const isClass = typeof exported === "function" && exported.prototype instanceof WorkerEntrypoint;
-  const isHandlers = entrypoint === "default" && typeof exported === "object" && exported !== null;
-  if (!isClass && !isHandlers) {
+/** `env.NAME` of a service binding. The host checks the entrypoints of other Workers once all of them have started. */
+function serviceOf(name, { script, entrypoint, props }, main) {
+  // A plain object, whatever the host made it of.
+  props = JSON.parse(JSON.stringify(props));
+  if (script !== null) return makeService(script, entrypoint, props, false);
+  if (!hasEntrypoint(entrypoint)) {
     throw new Error(
       `The service binding ${name} names the entrypoint ${entrypoint}, but ${main} does not export a class of that name ` +
         "that extends WorkerEntrypoint.",
     );
   }
-  // A plain object, whatever the host made it of.
-  return makeService(entrypoint, JSON.parse(JSON.stringify(props)), false);
+  return makeService(null, entrypoint, props, false);
 }
 
 /** `process.env` of `node:process`: the variables, those that are not text as JSON. */
@@ -176,6 +189,9 @@ function fetchHandler(entry) {
   return null;
 }
 
+/** Public requests whose handler has returned a promise that has not settled, by the host's number. */
+const pending = new Map();
+
 /** A request of the public listener. */
 function dispatchFetch(id, method, url, hasBody) {
   const event = new Event(null);
@@ -196,6 +212,7 @@ function startFetch(event, inner, id) {
     return;
   }
   if (typeof result?.then === "function") {
+    pending.set(id, event);
     Promise.resolve(result).then((response) => answer(id, event, response), (error) => fail(id, event, error));
   } else {
     answer(id, event, result);
@@ -203,6 +220,7 @@ function startFetch(event, inner, id) {
 }
 
 function answer(id, event, response) {
+  pending.delete(id);
   try {
     assertResponse(response);
     // Work behind the response may still look at the request, which the host is about to forget.
@@ -216,6 +234,7 @@ function answer(id, event, response) {
 }
 
 function fail(id, event, error) {
+  pending.delete(id);
   op_event_failed(id, error);
   finish(event);
 }
@@ -254,6 +273,27 @@ function deliverRpc(id, className, cellId, name, path, bytes, caps, rids) {
   callInCell(cellFor(className, cellId, name), path, payload, answerWith(id, false), answerWith(id, true));
 }
 
+/** A `fetch` from another Worker for an entrypoint of this one. */
+function deliverEntryFetch(id, entrypoint, props, method, url, hasBody) {
+  const inner = new HostRequest(id, method, url, hasBody);
+  startEntryFetch(
+    entrypoint,
+    core.deserialize(props),
+    () => {
+      inner.materialize();
+      return fromInnerRequest(inner, "immutable");
+    },
+    (response) => respond(id, response),
+    answerWith(id, true),
+  );
+}
+
+/** An RPC call from another Worker for an entrypoint of this one. */
+function deliverEntryRpc(id, entrypoint, props, path, bytes, caps, rids) {
+  const payload = payloadOf(bytes, caps, rids);
+  startCall(entrypoint, core.deserialize(props), path, payload, answerWith(id, false), answerWith(id, true));
+}
+
 /** An RPC call from elsewhere for something that this isolate has handed out. */
 function deliverExport(id, target, path, bytes, caps, rids) {
   callExport(target, path, payloadOf(bytes, caps, rids), answerWith(id, false), answerWith(id, true));
@@ -278,6 +318,15 @@ function terminated(message, messageOfCell) {
   return true;
 }
 
+/**
+ * Nothing is left that could go on by itself: fails the requests that still wait. A cell may wait for its next event, and whoever
+ * calls it with it.
+ */
+function hung(message) {
+  for (const cell of cells.values()) if (cell.active > 0) return;
+  for (const [id, event] of [...pending]) fail(id, event, new Error(message));
+}
+
 /** How many stateless events are not finished. */
 function liveEvents() {
   return live;
@@ -286,6 +335,8 @@ function liveEvents() {
 internals.celldEvents = {
   countExport: count,
   deliverAlarm,
+  deliverEntryFetch,
+  deliverEntryRpc,
   deliverExport,
   deliverFetch,
   deliverNext,
@@ -293,6 +344,9 @@ internals.celldEvents = {
   deliverSocket,
   dispatchFetch,
   evict,
+  hasEntrypoint,
+  eventKey: kEvent,
+  hung,
   install,
   liveEvents,
   prepare,

@@ -127,4 +127,6 @@ class DurableObjectState {
   }
 }
 
+Object.defineProperty(DurableObjectState.prototype, Symbol.toStringTag, { value: "DurableObjectState", configurable: true });
+
 export { DurableObjectState, setDeletesAlarm };

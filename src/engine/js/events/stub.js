@@ -2,26 +2,22 @@
 
 import { core } from "ext:core/mod.js";
 import {
-  op_cell_fetch,
   op_cell_is_here,
   op_cell_request_limit,
   op_rpc_call,
 } from "ext:core/ops";
 import { begin, cellFor, cells, cellKey, deliver, end, throughGate } from "ext:celld_events/cell.js";
 import { currentEvent } from "ext:celld_events/context.js";
-import { remoteError, toError } from "ext:celld_events/errors.js";
+import { fetchElsewhere } from "ext:celld_events/elsewhere.js";
+import { toError } from "ext:celld_events/errors.js";
 import { gateBody, outputGate } from "ext:celld_events/gate.js";
 import {
   assertResponse,
-  bodyToRid,
   fromInnerRequest,
-  NO_BODY,
   receiveResponse,
   Response,
-  responseFromHost,
   takeRequest,
 } from "ext:celld_events/request.js";
-import { encodeFields } from "ext:celld_web/fields.js";
 import { classOf, idFromName, idFromString, isId, makeId, newUniqueId } from "ext:celld_events/durable_id.js";
 import { addStubKind, local, makeProperty, receiveAnswer, send } from "ext:celld_events/rpc_client.js";
 import { addBase, NOBODY, Owner, run, thrownBy } from "ext:celld_events/rpc_exports.js";
@@ -127,22 +123,9 @@ function fetchCellNow(client, inner) {
 }
 
 async function fetchRemote(client, inner) {
-  const { className, id, name } = client;
-  const rid = inner.body === null ? NO_BODY : bodyToRid(inner.body);
-  const answer = await op_cell_fetch(
-    className,
-    id,
-    name ?? null,
-    inner.method,
-    inner.url(),
-    encodeFields(inner.headerList),
-    rid,
-  );
-  if (answer.error) throw remoteError(answer.error);
-  if (answer.thrown) {
-    throw client.note(decodeThrown({ bytes: answer.thrown, caps: answer.caps ?? null, rids: answer.rids }));
-  }
-  return responseFromHost(answer.status, answer.statusText, answer.headers, answer.body, answer.length, answer.socket);
+  const answer = await fetchElsewhere({ cell: [client.className, client.id, client.name ?? null] }, inner);
+  if (answer.thrown) throw client.note(decodeThrown(answer.thrown));
+  return answer.response;
 }
 
 let rpcBase = null;

@@ -53,6 +53,10 @@ class IncomingMessage extends ClientMessage {
   constructor(request, env, ctx) {
     const url = new URL(request.url);
     super(makeSocket(url.protocol === "https:"));
+    // Frameworks put their own prototype over that of `http.IncomingMessage`, in place of this class's.
+    for (const name of ["_read", "_destroy"]) {
+      Object.defineProperty(this, name, { value: this[name], writable: true, configurable: true });
+    }
     this.method = request.method;
     this.url = url.pathname + url.search;
     this.httpVersion = "1.1";

@@ -8,7 +8,6 @@ use std::mem::ManuallyDrop;
 use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use deno_core::error::{CoreError, CoreErrorKind};
 use deno_core::{JsRuntime, PollEventLoopOptions, RuntimeOptions, v8};
@@ -16,13 +15,11 @@ use serde::Serialize;
 
 use super::console::{Console, ConsoleSink};
 use super::errors::UserError;
+use super::guard::{self, IsolateGuard};
 use super::loader::Loader;
 use super::modules::Modules;
 use super::snapshot::Snapshot;
 use super::{extensions, loader, memfs, permissions};
-
-/// The V8 heap an isolate may use unless told otherwise: the platform's 128 MiB.
-pub const DEFAULT_HEAP_LIMIT: usize = 128 << 20;
 
 /// What an isolate is started with.
 pub struct IsolateOptions {
@@ -30,8 +27,8 @@ pub struct IsolateOptions {
     pub modules: Arc<Modules>,
     /// Where `console` and uncaught exceptions go.
     pub console: Rc<dyn ConsoleSink>,
-    /// Limit of the V8 heap in bytes. Array buffers and WebAssembly memories are not in it.
-    pub heap_limit: usize,
+    /// Limit of the V8 heap, array buffers and WebAssembly memories together, in bytes.
+    pub memory_limit: usize,
     /// Limit of the files below `/tmp` in bytes.
     pub temp_quota: usize,
     /// Addresses (`host`, `host:port`, subnets) that `fetch` and sockets may not reach.
@@ -44,7 +41,7 @@ impl IsolateOptions {
         IsolateOptions {
             modules,
             console,
-            heap_limit: DEFAULT_HEAP_LIMIT,
+            memory_limit: guard::DEFAULT_LIMIT,
             temp_quota: memfs::DEFAULT_QUOTA,
             deny_net: Vec::new(),
         }
@@ -88,7 +85,7 @@ pub struct Isolate {
     modules: Arc<Modules>,
     loader: Rc<Loader>,
     booted: Booted,
-    heap: Arc<HeapGuard>,
+    guard: Arc<IsolateGuard>,
 }
 
 /// What the bootstrap hands out.
@@ -102,8 +99,9 @@ struct Booted {
 impl Isolate {
     /// Starts an isolate with all globals and no user code.
     pub fn start(snapshot: &Snapshot, options: IsolateOptions) -> Result<Isolate, IsolateError> {
-        let IsolateOptions { modules, console, heap_limit, temp_quota, deny_net } = options;
+        let IsolateOptions { modules, console, memory_limit, temp_quota, deny_net } = options;
         let permissions = permissions::container(&deny_net)?;
+        let guard = IsolateGuard::new(memory_limit);
         let evaluated = modules.clone();
         let loader = Rc::new(Loader::new(modules.clone()));
         let runtime = JsRuntime::try_new(RuntimeOptions {
@@ -112,7 +110,7 @@ impl Isolate {
             residual_lazy_esm_sources: snapshot.residual_esm,
             extensions: extensions::for_runtime(&modules, temp_quota)?,
             module_loader: Some(loader.clone()),
-            create_params: Some(v8::CreateParams::default().heap_limits(0, heap_limit)),
+            create_params: Some(guard.params()),
             custom_module_evaluation_cb: Some(Box::new(move |scope, _kind, url, _code| {
                 loader::evaluate(&evaluated, scope, url)
             })),
@@ -124,12 +122,12 @@ impl Isolate {
         let state = runtime.op_state();
         state.borrow_mut().put(permissions);
         state.borrow_mut().put(Console { sink: console, mapper });
-        let heap = guard_heap(&mut runtime);
+        guard.attach(&mut runtime);
         // Until here an error drops a runtime whose isolate is entered, as V8 wants it.
         let booted = boot(&mut runtime, &modules)?;
         let raw = RawIsolate::of(&mut runtime);
         raw.exit();
-        Ok(Isolate { runtime: ManuallyDrop::new(runtime), raw, modules, loader, booted, heap })
+        Ok(Isolate { runtime: ManuallyDrop::new(runtime), raw, modules, loader, booted, guard })
     }
 
     /// The object with the functions of `js/events` that start events; empty without that extension.
@@ -137,9 +135,9 @@ impl Isolate {
         &self.booted.hooks
     }
 
-    /// Says whether the heap limit has ended code.
-    pub fn heap_guard(&self) -> &Arc<HeapGuard> {
-        &self.heap
+    /// Keeps the isolate to its limits.
+    pub fn guard(&self) -> &Arc<IsolateGuard> {
+        &self.guard
     }
 
     /// Enters the isolate until the guard is dropped. Guards of several isolates must be dropped in the
@@ -187,38 +185,6 @@ extern "C" fn leave_import_meta_empty(
     _module: v8::Local<v8::Module>,
     _meta: v8::Local<v8::Object>,
 ) {
-}
-
-/// How often the limit of a heap is raised to let the event end that reached it.
-const HEAP_RAISES: u32 = 4;
-
-/// Makes code that exceeds the heap limit end with a termination, which it cannot catch, instead of ending
-/// the process. A single allocation of the size of the heap still gets past this.
-fn guard_heap(runtime: &mut JsRuntime) -> Arc<HeapGuard> {
-    let guard = Arc::new(HeapGuard::default());
-    let told = guard.clone();
-    let isolate = runtime.v8_isolate().thread_safe_handle();
-    let mut raises = 0;
-    runtime.add_near_heap_limit_callback(move |current, initial| {
-        told.exceeded.store(true, Ordering::Relaxed);
-        isolate.terminate_execution();
-        raises += 1;
-        if raises > HEAP_RAISES { current } else { current + initial / 2 }
-    });
-    guard
-}
-
-/// Whether an isolate has come near its heap limit.
-#[derive(Debug, Default)]
-pub struct HeapGuard {
-    exceeded: AtomicBool,
-}
-
-impl HeapGuard {
-    /// Whether code was ended for the sake of the heap since this was asked last.
-    pub fn take_exceeded(&self) -> bool {
-        self.exceeded.load(Ordering::Relaxed) && self.exceeded.swap(false, Ordering::Relaxed)
-    }
 }
 
 /// The part of the bootstrap that depends on the deployment; it also removes what only the bootstrap may

@@ -5,7 +5,8 @@
 //!
 //! * [`extensions`] is the one ordered list of extensions, for the snapshot and for the runtime.
 //! * [`deny`] closes everything that was not looked at; [`permissions`] and [`memfs`] close the host.
-//! * [`modules`] and [`loader`] serve a deployment's modules; [`isolate`] starts an isolate.
+//! * [`modules`] and [`loader`] serve a deployment's modules; [`isolate`] starts an isolate, [`guard`]
+//!   keeps it to its limits.
 //! * [`console`] and [`errors`] report to the developer, in positions of the source files.
 
 pub mod builtins;
@@ -14,6 +15,7 @@ pub mod console;
 pub mod deny;
 pub mod errors;
 pub mod extensions;
+pub mod guard;
 pub mod isolate;
 pub mod loader;
 pub mod memfs;

@@ -107,11 +107,7 @@ impl Shard {
         if time > now_ms() || alarm.is_running.get() {
             return;
         }
-        let isolate = self
-            .busy_host(&resident.scope)
-            .or_else(|| self.serving())
-            .filter(|isolate| isolate.deployment.script.classes().contains(&resident.scope.class()));
-        let Some(isolate) = isolate else {
+        let Some(isolate) = self.isolate_of(&resident.scope) else {
             // The class may come back with the next deployment.
             self.state().alarms.look_at(&resident, now_ms() + FIRST_RETRY_MS);
             return;

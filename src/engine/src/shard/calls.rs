@@ -27,6 +27,17 @@ pub struct Call {
 pub(crate) enum Mail {
     /// For a cell of the shard.
     Cell(Call),
+    /// For an entrypoint of a Worker of the deployment.
+    Entry {
+        /// The Worker's name.
+        script: String,
+        /// The exported class, or `default`.
+        entrypoint: String,
+        /// `ctx.props`, in V8's serialization.
+        props: Vec<u8>,
+        /// What to call.
+        target: CallTarget,
+    },
     /// For a function or target that an isolate of the shard has handed out.
     Export {
         /// The isolate's serial number.
@@ -51,13 +62,14 @@ impl Mail {
     pub(crate) fn refuse(self, error: ErrorDescription) {
         match self {
             Mail::Cell(call) => call.target.refuse(error),
+            Mail::Entry { target, .. } => target.refuse(error),
             Mail::Export { call, .. } => drop(call.reply.send(Err(error.into()))),
             Mail::Holders { .. } => {}
         }
     }
 }
 
-/// What to call in a cell.
+/// What to call in a cell, or of an entrypoint.
 #[derive(Debug)]
 pub enum CallTarget {
     /// The `fetch` handler.

@@ -63,6 +63,45 @@ impl ScriptIsolate {
         });
     }
 
+    /// A `fetch` for an entrypoint, from another Worker.
+    pub fn deliver_entry_fetch(
+        &self,
+        id: u32,
+        entrypoint: &str,
+        props: Vec<u8>,
+        method: &str,
+        url: &str,
+        has_body: bool,
+    ) {
+        self.turn(&self.hooks.deliver_entry_fetch, |scope| {
+            vec![
+                integer(scope, id),
+                text(scope, entrypoint),
+                buffer(scope, props),
+                text(scope, method),
+                text(scope, url),
+                boolean(scope, has_body),
+            ]
+        });
+    }
+
+    /// An RPC call for an entrypoint, from another Worker.
+    pub fn deliver_entry_rpc(
+        &self,
+        id: u32,
+        entrypoint: &str,
+        props: Vec<u8>,
+        path: &[String],
+        args: Option<Payload>,
+    ) {
+        let parts = self.parts(args);
+        self.turn(&self.hooks.deliver_entry_rpc, |scope| {
+            let mut values = vec![integer(scope, id), text(scope, entrypoint), buffer(scope, props)];
+            values.extend(rpc_values(scope, path, parts));
+            values
+        });
+    }
+
     /// An RPC call for what this isolate has handed out as `target`.
     pub fn deliver_export(&self, id: u32, target: u32, path: &[String], args: Option<Payload>) {
         let parts = self.parts(args);

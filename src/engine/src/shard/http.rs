@@ -94,7 +94,7 @@ async fn answer(shard: &Shard, request: Request<Incoming>) -> Response<Body> {
     if shard.connections().closing.is_cancelled() {
         return plain(StatusCode::SERVICE_UNAVAILABLE, "The node is shutting down.\n");
     }
-    let Some(isolate) = shard.serving() else {
+    let Some(isolate) = shard.serving().and_then(|workers| workers.primary().cloned()) else {
         return plain(StatusCode::SERVICE_UNAVAILABLE, "No application is deployed.\n");
     };
     let limit = options.max_request_body;

@@ -1,12 +1,16 @@
-//! Installing a deployment in its isolate: what the script exports is checked against its configuration, `env` is made, and the
+//! Installing a script in its isolate: what the script exports is checked against its configuration, `env` is made, and the
 //! functions of `js/events` by which events start are looked up.
+
+use std::rc::Rc;
+use std::time::Duration;
 
 use deno_core::v8;
 
 use super::isolate::BuildError;
 use super::values::{call, text};
-use crate::deployment::{BindingValue, Deployment, Script};
+use crate::deployment::{BindingValue, Script};
 use crate::platform::errors::UserError;
+use crate::platform::guard::Meter;
 use crate::platform::isolate::Isolate;
 
 /// The functions of `js/events/main.js`.
@@ -16,10 +20,14 @@ pub(super) struct Hooks {
     pub count_export: v8::Global<v8::Function>,
     pub deliver_export: v8::Global<v8::Function>,
     pub deliver_alarm: v8::Global<v8::Function>,
+    pub deliver_entry_fetch: v8::Global<v8::Function>,
+    pub deliver_entry_rpc: v8::Global<v8::Function>,
     pub deliver_fetch: v8::Global<v8::Function>,
     pub deliver_rpc: v8::Global<v8::Function>,
     pub deliver_socket: v8::Global<v8::Function>,
     pub evict: v8::Global<v8::Function>,
+    pub has_entrypoint: v8::Global<v8::Function>,
+    pub hung: v8::Global<v8::Function>,
     pub live: v8::Global<v8::Function>,
     pub terminated: v8::Global<v8::Function>,
 }
@@ -29,6 +37,7 @@ pub(super) struct Hooks {
 #[serde(rename_all = "camelCase")]
 struct InstallConfig<'a> {
     main: &'a str,
+    script: &'a str,
     classes: Vec<&'a str>,
     populate_process_env: bool,
     delete_all_deletes_alarm: bool,
@@ -77,21 +86,21 @@ struct InstallBinding<'a> {
     value: serde_json::Value,
 }
 
-fn install_config(deployment: &Deployment) -> InstallConfig<'_> {
-    let script = &deployment.script;
+fn install_config(script: &Script) -> InstallConfig<'_> {
     let bindings = script.bindings.iter().map(|binding| {
         let (kind, value) = match &binding.value {
             BindingValue::Json(value) => ("json", value.clone()),
             BindingValue::DurableObject { class } => ("durable_object", class.clone().into()),
-            BindingValue::Service { entrypoint, props } => {
-                ("service", serde_json::json!({ "entrypoint": entrypoint, "props": props }))
+            BindingValue::Service { script, entrypoint, props } => {
+                ("service", serde_json::json!({ "script": script, "entrypoint": entrypoint, "props": props }))
             }
         };
         InstallBinding { name: &binding.name, kind, value }
     });
     InstallConfig {
         main: &script.main,
-        classes: script.classes(),
+        script: &script.name,
+        classes: script.defines.iter().map(String::as_str).collect(),
         populate_process_env: populates_process_env(script),
         delete_all_deletes_alarm: is_on(
             script,
@@ -121,7 +130,7 @@ extern "C" fn refuse_wasm(_: v8::Local<v8::Context>, _: v8::Local<v8::String>) -
 }
 
 /// Gives the isolate its `env`, before the script is evaluated.
-pub(super) fn prepare(isolate: &mut Isolate, deployment: &Deployment) -> Result<(), BuildError> {
+pub(super) fn prepare(isolate: &mut Isolate, script: &Script) -> Result<(), BuildError> {
     let hooks = isolate.hooks().clone();
     let mut entered = isolate.enter();
     let runtime = entered.runtime();
@@ -132,7 +141,7 @@ pub(super) fn prepare(isolate: &mut Isolate, deployment: &Deployment) -> Result<
     let prepare = hooks.get(scope, key).and_then(|v| v8::Local::<v8::Function>::try_from(v).ok());
     let prepare = prepare.ok_or_else(|| BuildError::Engine("the snapshot has no prepare".into()))?;
     let prepare = v8::Global::new(scope, prepare);
-    let config = deno_core::serde_v8::to_v8(scope, install_config(deployment))
+    let config = deno_core::serde_v8::to_v8(scope, install_config(script))
         .map_err(|e| BuildError::Engine(e.to_string()))?;
     call(scope, &prepare, &[config]);
     match scope.exception() {
@@ -147,11 +156,13 @@ pub(super) fn prepare(isolate: &mut Isolate, deployment: &Deployment) -> Result<
 pub(super) fn install(
     isolate: &mut Isolate,
     namespace: &v8::Global<v8::Object>,
-    deployment: &Deployment,
+    script: &Script,
+    cpu_limit: Duration,
 ) -> Result<Hooks, BuildError> {
     let hooks = isolate.hooks().clone();
     let mut entered = isolate.enter();
     let runtime = entered.runtime();
+    let context = runtime.main_context();
     // The script's own modules are compiled by now.
     runtime.v8_isolate().set_allow_wasm_code_generation_callback(refuse_wasm);
     deno_core::scope!(scope, runtime);
@@ -170,14 +181,29 @@ pub(super) fn install(
         count_export: hook("countExport")?,
         deliver_export: hook("deliverExport")?,
         deliver_alarm: hook("deliverAlarm")?,
+        deliver_entry_fetch: hook("deliverEntryFetch")?,
+        deliver_entry_rpc: hook("deliverEntryRpc")?,
         deliver_fetch: hook("deliverFetch")?,
         deliver_rpc: hook("deliverRpc")?,
         deliver_socket: hook("deliverSocket")?,
         evict: hook("evict")?,
+        has_entrypoint: hook("hasEntrypoint")?,
+        hung: hook("hung")?,
         live: hook("liveEvents")?,
         terminated: hook("terminated")?,
     };
-    let config = deno_core::serde_v8::to_v8(scope, install_config(deployment))
+    let event_key = text(scope, "eventKey");
+    let event = hooks.get(scope, event_key).and_then(|v| v8::Local::<v8::Symbol>::try_from(v).ok());
+    let event = event.ok_or_else(|| BuildError::Engine("the snapshot has no eventKey".into()))?;
+    let cpu = v8::String::new(scope, "cpu").unwrap_or_else(|| v8::String::empty(scope));
+    let meter = Meter {
+        context,
+        event: v8::Global::new(scope, event),
+        cpu: v8::Global::new(scope, cpu),
+        limit: cpu_limit.as_millis() as u64,
+    };
+    scope.set_slot(Rc::new(meter));
+    let config = deno_core::serde_v8::to_v8(scope, install_config(script))
         .map_err(|e| BuildError::Engine(e.to_string()))?;
     let namespace = v8::Local::new(scope, namespace);
     call(scope, &installer, &[namespace.into(), config]);

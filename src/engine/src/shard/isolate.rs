@@ -7,7 +7,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use celld_ltx::Txid;
 use celld_storage::CellDb;
@@ -18,11 +18,12 @@ use super::cells::{Place, Resident};
 use super::events::{ErrorDescription, Events};
 use super::install::{Hooks, install, prepare};
 use super::values::{call, optional, text};
-use crate::deployment::Deployment;
+use crate::deployment::{Deployment, Script};
 use crate::host::{ActivateError, AlarmChange, ConsoleLevel, ConsoleLine};
 use crate::platform::console::ConsoleSink;
 use crate::platform::errors::UserError;
-use crate::platform::isolate::{HeapGuard, Isolate, IsolateError, IsolateOptions};
+use crate::platform::guard::IsolateGuard;
+use crate::platform::isolate::{Isolate, IsolateError, IsolateOptions};
 use crate::platform::modules::Modules;
 use crate::socket::{Close, OpenSockets};
 use crate::storage::table::CellTable;
@@ -33,6 +34,8 @@ pub(crate) struct IsolateState {
     pub serial: u64,
     pub shard: Rc<ShardState>,
     pub script: String,
+    /// The Durable Object classes whose cells may live here.
+    pub defines: Vec<String>,
     pub events: Events,
     /// Deliveries to cells that wait for an empty microtask queue.
     pub queued: Cell<u32>,
@@ -90,16 +93,21 @@ impl ConsoleSink for ShardConsole {
 /// A script that runs.
 pub(crate) struct ScriptIsolate {
     pub deployment: Arc<Deployment>,
+    script: Arc<Script>,
     pub state: Rc<IsolateState>,
     pub(super) isolate: RefCell<Isolate>,
-    /// By which the watchdog reaches the isolate.
-    handle: v8::IsolateHandle,
-    heap: Arc<HeapGuard>,
+    guard: Arc<IsolateGuard>,
+    /// How long one event may keep the processor.
+    cpu_limit: Duration,
     pub(super) hooks: Hooks,
     /// Wakes the task that polls the event loop.
     pump: RefCell<Option<Waker>>,
     /// Set when the isolate is about to be dropped: the pump ends.
     closed: Cell<bool>,
+    /// What it holds on to leaves no room for events.
+    worn: Cell<bool>,
+    /// When [`check_memory`](Self::check_memory) last had garbage collected.
+    collected: Cell<Option<Instant>>,
 }
 
 /// Why a deployment does not run.
@@ -129,15 +137,18 @@ impl From<IsolateError> for BuildError {
 
 /// Seconds that the evaluation of a script's modules may take.
 const START_SECONDS: u64 = 10;
+/// A collection of all garbage holds up the whole shard: not more often than this.
+const COLLECT_EVERY: Duration = Duration::from_secs(10);
 
 impl ScriptIsolate {
-    /// Starts an isolate, evaluates the script and checks that it exports what its configuration names.
+    /// Starts an isolate for the script of `modules`, evaluates it and checks that it exports what its configuration names.
     pub async fn build(
         shard: &Rc<ShardState>,
         deployment: Arc<Deployment>,
         modules: Arc<Modules>,
     ) -> Result<Rc<ScriptIsolate>, BuildError> {
-        let script = deployment.script.name.clone();
+        let definition = modules.script().clone();
+        let script = definition.name.clone();
         let console = Rc::new(ShardConsole { shard: shard.clone(), script: script.clone() });
         let mut options = IsolateOptions::new(modules, console);
         options.deny_net = shard.options.deny_net.clone();
@@ -146,6 +157,7 @@ impl ScriptIsolate {
             serial: shard.next_serial(),
             shard: shard.clone(),
             script,
+            defines: definition.defines.clone(),
             events: Events::default(),
             queued: Cell::new(0),
             hosted: RefCell::default(),
@@ -159,10 +171,10 @@ impl ScriptIsolate {
             op_state.put(state.shard.options.cache.clone());
             op_state.put(CellTable::default());
         }
-        prepare(&mut isolate, &deployment)?;
+        prepare(&mut isolate, &definition)?;
         let limit = Duration::from_secs(START_SECONDS);
-        let handle = isolate.enter().runtime().v8_isolate().thread_safe_handle();
-        let loading = tokio::time::timeout(limit, watched(shard, &handle, limit, isolate.load_main())).await;
+        let guard = isolate.guard().clone();
+        let loading = tokio::time::timeout(limit, watched(shard, &guard, limit, isolate.load_main())).await;
         let namespace = loading.map_err(|_| BuildError::Timeout(START_SECONDS))?;
         let namespace = match namespace {
             Err(_) if shard.watch.take_ended() => {
@@ -170,17 +182,20 @@ impl ScriptIsolate {
             }
             loaded => loaded?,
         };
-        let heap = isolate.heap_guard().clone();
-        let hooks = install(&mut isolate, &namespace, &deployment)?;
+        let cpu_limit = definition.cpu_limit.unwrap_or(shard.options.cpu_limit);
+        let hooks = install(&mut isolate, &namespace, &definition, cpu_limit)?;
         Ok(Rc::new(ScriptIsolate {
             deployment,
+            script: definition,
             state,
             isolate: RefCell::new(isolate),
-            handle,
-            heap,
+            guard,
+            cpu_limit,
             hooks,
             pump: RefCell::new(None),
             closed: Cell::new(false),
+            worn: Cell::new(false),
+            collected: Cell::new(None),
         }))
     }
 
@@ -198,7 +213,20 @@ impl ScriptIsolate {
     }
 
     fn poll_event_loop(&self, cx: &mut Context<'_>) {
-        let outcome = self.enter(|runtime| runtime.poll_event_loop(cx, PollEventLoopOptions::default()));
+        let (outcome, is_at_rest) = self.enter(|runtime| {
+            let outcome = runtime.poll_event_loop(cx, PollEventLoopOptions::default());
+            let is_at_rest = matches!(outcome, Poll::Ready(Ok(()))) && self.state.queued.get() == 0;
+            (outcome, is_at_rest)
+        });
+        if is_at_rest && self.state.events.borrow().len() > 0 {
+            // No operation, no timer, no delivery will ever go on with what has not been answered by now.
+            self.enter(|runtime| {
+                deno_core::scope!(scope, runtime);
+                let message = text(scope, HUNG);
+                call(scope, &self.hooks.hung, &[message]);
+                scope.perform_microtask_checkpoint();
+            });
+        }
         if let Poll::Ready(Err(error)) = outcome {
             let error = UserError::from_core(&error);
             self.state.shard.host.console(ConsoleLine {
@@ -217,8 +245,8 @@ impl ScriptIsolate {
         let mut isolate = self.isolate.borrow_mut();
         let mut entered = isolate.enter();
         let runtime = entered.runtime();
-        let limit = self.deployment.script.turn_limit.unwrap_or(self.state.shard.options.turn_limit);
-        let turn = self.state.shard.watch.begin(&self.handle, limit);
+        let limit = self.cpu_limit;
+        let turn = self.state.shard.watch.begin(&self.guard, limit);
         let result = f(runtime);
         while self.state.queued.get() > 0 {
             self.state.queued.set(self.state.queued.get() - 1);
@@ -227,10 +255,13 @@ impl ScriptIsolate {
             scope.perform_microtask_checkpoint();
         }
         drop(turn);
-        if self.state.shard.watch.take_ended() {
+        // Both are asked: one event may have come to both limits at once.
+        let overspent = self.guard.take_overspent();
+        if self.state.shard.watch.take_ended() || overspent {
             self.after_termination(runtime, &Limit::Cpu(limit));
-        } else if self.heap.take_exceeded() {
+        } else if self.guard.take_exceeded() {
             self.after_termination(runtime, &Limit::Memory);
+            self.collect(runtime);
         }
         commit(&self.state, runtime);
         discard_failed(self, runtime);
@@ -254,6 +285,44 @@ impl ScriptIsolate {
             });
         }
         scope.perform_microtask_checkpoint();
+    }
+
+    /// Collects garbage, and has the isolate replaced if that leaves too little room.
+    fn collect(&self, runtime: &mut JsRuntime) {
+        let used = self.guard.recover(runtime);
+        if self.guard.is_full(used) {
+            self.worn.set(true);
+        }
+    }
+
+    /// Looks at the isolate's memory, and collects garbage when it is far beyond its limit: nothing that ran lately was long enough to
+    /// be looked at.
+    pub fn check_memory(&self) {
+        let mut isolate = self.isolate.borrow_mut();
+        let mut entered = isolate.enter();
+        let runtime = entered.runtime();
+        let used = self.guard.look(runtime.v8_isolate());
+        if self.guard.is_far_beyond(used)
+            && self.collected.get().is_none_or(|at| at.elapsed() >= COLLECT_EVERY)
+        {
+            self.collect(runtime);
+            self.collected.set(Some(Instant::now()));
+        }
+    }
+
+    /// Whether the isolate is to be replaced, for want of memory; says so once.
+    pub fn is_worn(&self) -> bool {
+        self.worn.take()
+    }
+
+    /// What the isolate runs.
+    pub fn script(&self) -> &Script {
+        &self.script
+    }
+
+    /// The modules that the isolate runs.
+    pub fn modules(&self) -> Arc<Modules> {
+        self.isolate.borrow().modules().clone()
     }
 
     /// One turn that calls `hook` with the arguments that `args` makes.
@@ -303,6 +372,15 @@ impl ScriptIsolate {
         }
     }
 
+    /// Whether the script exports an entrypoint of this name.
+    pub fn has_entrypoint(&self, name: &str) -> bool {
+        self.enter(|runtime| {
+            deno_core::scope!(scope, runtime);
+            let name = text(scope, name);
+            call(scope, &self.hooks.has_entrypoint, &[name]).is_some_and(|has| has.is_true())
+        })
+    }
+
     /// Stateless events that are not finished.
     pub fn live_events(&self) -> u32 {
         self.enter(|runtime| {
@@ -331,6 +409,10 @@ impl ScriptIsolate {
     }
 }
 
+/// Of an event whose promise nothing will ever settle; the platform's words.
+const HUNG: &str = "The Workers runtime canceled this request because it detected that your Worker's code had hung and would never \
+     generate a response.";
+
 /// A limit that was exceeded, in the platform's words and with ours.
 enum Limit {
     Cpu(Duration),
@@ -341,10 +423,7 @@ impl Limit {
     fn of_worker(&self) -> String {
         match self {
             Limit::Cpu(limit) => {
-                format!(
-                    "Worker exceeded CPU time limit. (It kept its thread for {} ms without a pause.)",
-                    limit.as_millis()
-                )
+                format!("Worker exceeded CPU time limit. (It used {} ms.)", limit.as_millis())
             }
             Limit::Memory => "Worker exceeded memory limit.".to_owned(),
         }
@@ -353,7 +432,7 @@ impl Limit {
     fn of_cell(&self) -> String {
         match self {
             Limit::Cpu(limit) => format!(
-                "Durable Object exceeded its CPU time limit and was reset. (It kept its thread for {} ms without a pause.)",
+                "Durable Object exceeded its CPU time limit and was reset. (It used {} ms.)",
                 limit.as_millis()
             ),
             Limit::Memory => "Durable Object's isolate exceeded its memory limit and was reset.".to_owned(),
@@ -476,13 +555,13 @@ fn commit_cell(
 /// `future`, each poll of which runs under the watchdog.
 async fn watched<F: Future>(
     shard: &ShardState,
-    handle: &v8::IsolateHandle,
+    isolate: &Arc<IsolateGuard>,
     limit: Duration,
     future: F,
 ) -> F::Output {
     let mut future = std::pin::pin!(future);
     std::future::poll_fn(|cx| {
-        let _turn = shard.watch.begin(handle, limit);
+        let _turn = shard.watch.begin(isolate, limit);
         future.as_mut().poll(cx)
     })
     .await

@@ -13,12 +13,14 @@ pub mod http;
 pub mod ids;
 mod install;
 pub(crate) mod isolate;
+mod memory;
 mod ops;
 mod rewind;
 mod rpc;
 mod run;
 mod values;
 pub(crate) mod watch;
+mod workers;
 
 use std::cell::{Cell, RefCell};
 use std::path::Path;
@@ -56,8 +58,8 @@ pub struct ShardOptions {
     pub max_request_body: u64,
     /// How long a resident cell may keep the code of a replaced deployment before it is forced to move.
     pub deploy_max_age: Duration,
-    /// How long one turn may keep the thread before it is ended.
-    pub turn_limit: Duration,
+    /// How much processor time an event may use before it is ended.
+    pub cpu_limit: Duration,
     /// An idle cell leaves memory after this time; `None`: it stays.
     pub idle_evict: Option<Duration>,
     /// The directory for the images of large cells; it exists, and nobody else uses it.

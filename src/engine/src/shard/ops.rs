@@ -9,11 +9,11 @@ use deno_error::JsErrorBox;
 use serde::Serialize;
 use tokio::sync::oneshot;
 
-use super::calls::{Call, CallTarget};
+use super::calls::CallTarget;
 use super::cells::{Place, Resident, shard_of};
 use super::events::{ErrorDescription, Failure, body_of_resource, decode_headers, encode_headers};
 use super::isolate::{IsolateState, park};
-use super::rpc::take_payload;
+use super::rpc::{Destination, take_payload};
 use crate::host::LogFailed;
 use crate::shard::body::{Body, BodyResource};
 use crate::socket::{SocketResource, UpgradeSlot};
@@ -31,12 +31,15 @@ fn unproven(error: LogFailed) -> JsErrorBox {
     JsErrorBox::generic(error.to_string())
 }
 
-/// `true` when this isolate may hold the cell: it belongs to this shard, this isolate runs the deployment that serves, and the cell is
-/// not busy in the isolate of another one.
+/// `true` when this isolate may hold the cell: it belongs to this shard, this isolate's script defines its class and is of the deployment
+/// that serves, and the cell is not busy in the isolate of another one.
 #[op2(fast)]
 pub(crate) fn op_cell_is_here(state: &OpState, #[string] class: &str, #[string] id: &str) -> bool {
     let isolate = state.borrow::<Rc<IsolateState>>();
-    if isolate.retiring.get() || shard_of(class, id, isolate.shard.options.shards) != isolate.shard.index {
+    if isolate.retiring.get() || !isolate.defines.iter().any(|name| name == class) {
+        return false;
+    }
+    if shard_of(class, id, isolate.shard.options.shards) != isolate.shard.index {
         return false;
     }
     let Ok(scope) = CellScope::new(class, id) else { return true };
@@ -267,32 +270,27 @@ pub(crate) struct FetchAnswer {
     socket: i64,
 }
 
-/// Calls the `fetch` handler of a cell that is not in this isolate.
+/// Calls a `fetch` handler that is not in this isolate.
 #[op2]
 #[serde]
-#[allow(clippy::too_many_arguments)]
-pub(crate) async fn op_cell_fetch(
+pub(crate) async fn op_fetch_elsewhere(
     state: Rc<RefCell<OpState>>,
-    #[string] class: String,
-    #[string] id: String,
-    #[string] name: Option<String>,
+    #[serde] destination: Destination,
     #[string] method: String,
     #[string] url: String,
     #[serde] headers: deno_core::ByteString,
     #[smi] rid: i32,
 ) -> Result<FetchAnswer, JsErrorBox> {
     let headers = decode_headers(&headers)?;
-    let (router, body) = {
+    let (reply, answer) = oneshot::channel();
+    {
         let mut state = state.borrow_mut();
         let body = match u32::try_from(rid) {
             Ok(rid) => body_of_resource(&mut state, rid)?,
             Err(_) => Body::Empty,
         };
-        (state.borrow::<Rc<IsolateState>>().shard.router.clone(), body)
-    };
-    let (reply, answer) = oneshot::channel();
-    let target = CallTarget::Fetch { method, url, headers, body, reply };
-    router.send(Call { scope: scope_of(&class, &id)?, name, target });
+        destination.send(&state, CallTarget::Fetch { method, url, headers, body, reply })?;
+    }
     let response = match answer.await {
         Ok(Ok(response)) => response,
         Ok(Err(Failure::Host(error))) => {
@@ -303,7 +301,7 @@ pub(crate) async fn op_cell_fetch(
             return Ok(FetchAnswer { thrown: Some(thrown), caps, rids, ..FetchAnswer::default() });
         }
         Err(_) => {
-            let error = ErrorDescription::new("The Durable Object's node stopped before it answered.");
+            let error = ErrorDescription::new("The other side of this call stopped before it answered.");
             return Ok(FetchAnswer { error: Some(error), ..FetchAnswer::default() });
         }
     };

@@ -22,6 +22,32 @@ pub(crate) enum Destination {
     Cell(String, String, Option<String>),
     /// Shard, isolate and number of what was handed out.
     Export(usize, u64, u32),
+    /// Worker, entrypoint and properties of another Worker of the deployment.
+    Entry(String, String, JsBuffer),
+}
+
+impl Destination {
+    /// Sends a call on its way.
+    pub(super) fn send(self, state: &OpState, target: CallTarget) -> Result<(), JsErrorBox> {
+        let shard = &state.borrow::<Rc<IsolateState>>().shard;
+        match (self, target) {
+            (Destination::Cell(class, id, name), target) => {
+                shard.router.send(Call { scope: scope_of(&class, &id)?, name, target });
+            }
+            (Destination::Export(index, isolate, target), CallTarget::Rpc(call)) => {
+                shard.router.post(index, Mail::Export { isolate, target, call });
+            }
+            (Destination::Export(..), target) => {
+                target.refuse(ErrorDescription::new("What was handed out by RPC has no fetch handler."));
+            }
+            // Stateless: the Worker's isolate of the same shard is the nearest.
+            (Destination::Entry(script, entrypoint, props), target) => {
+                let mail = Mail::Entry { script, entrypoint, props: props.to_vec(), target };
+                shard.router.post(shard.index, mail);
+            }
+        }
+        Ok(())
+    }
 }
 
 /// The shard and the serial number of this isolate.
@@ -61,15 +87,7 @@ pub(crate) async fn op_rpc_call(
         let caps = caps.map(|caps| caps.to_vec());
         let args = bytes.map(|bytes| Payload { bytes: bytes.to_vec(), caps, bodies });
         let call = RpcCall { path, args, reply };
-        let router = &state.borrow::<Rc<IsolateState>>().shard.router;
-        match destination {
-            Destination::Cell(class, id, name) => {
-                router.send(Call { scope: scope_of(&class, &id)?, name, target: CallTarget::Rpc(call) });
-            }
-            Destination::Export(shard, isolate, target) => {
-                router.post(shard, Mail::Export { isolate, target, call });
-            }
-        }
+        destination.send(&state, CallTarget::Rpc(call))?;
     }
     let (payload, thrown) = match answer.await {
         Ok(Ok(payload)) => (payload, false),

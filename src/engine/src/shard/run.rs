@@ -20,6 +20,7 @@ use super::events::{ErrorDescription, Event, Reply, RpcReply};
 use super::http::{Connections, serve_connection};
 use super::isolate::{BuildError, ScriptIsolate};
 use super::watch::Watch;
+use super::workers::Workers;
 use super::{ShardOptions, ShardState};
 use crate::deployment::Deployment;
 use crate::host::Host;
@@ -35,8 +36,8 @@ const CLOSE_CONNECTION_AFTER: Duration = Duration::from_secs(1);
 pub(crate) enum Command {
     /// A public connection to serve.
     Connection(std::net::TcpStream),
-    /// Build an isolate of the deployment beside the one that serves.
-    Prepare(Arc<Deployment>, Arc<Modules>, oneshot::Sender<Result<(), BuildError>>),
+    /// Build the isolates of the deployment beside those that serve.
+    Prepare(Arc<Deployment>, Arc<[Arc<Modules>]>, oneshot::Sender<Result<(), BuildError>>),
     /// Serve new events from what was prepared last.
     Switch(oneshot::Sender<()>),
     /// Forget what was prepared last.
@@ -80,8 +81,8 @@ pub struct Census {
 /// One shard, on its own thread.
 pub(crate) struct Shard {
     state: Rc<ShardState>,
-    serving: RefCell<Option<Rc<ScriptIsolate>>>,
-    prepared: RefCell<Option<Rc<ScriptIsolate>>>,
+    serving: RefCell<Option<Rc<Workers>>>,
+    prepared: RefCell<Option<Rc<Workers>>>,
     draining: RefCell<Vec<(Rc<ScriptIsolate>, Instant)>>,
     connections: Connections,
     stopping: CancellationToken,
@@ -163,11 +164,10 @@ impl Shard {
             }
             Command::Prepare(deployment, modules, done) => {
                 tokio::task::spawn_local(async move {
-                    let built = ScriptIsolate::build(&self.state, deployment, modules).await;
-                    let _ = done.send(built.map(|isolate| {
-                        tokio::task::spawn_local(isolate.clone().pump());
-                        if let Some(stale) = self.prepared.borrow_mut().replace(isolate) {
-                            stale.close();
+                    let built = Workers::build(&self.state, &deployment, &modules).await;
+                    let _ = done.send(built.map(|workers| {
+                        if let Some(stale) = self.prepared.borrow_mut().replace(workers) {
+                            stale.iter().for_each(|isolate| isolate.close());
                         }
                     }));
                 });
@@ -177,8 +177,8 @@ impl Shard {
                 let _ = done.send(());
             }
             Command::Discard => {
-                if let Some(isolate) = self.prepared.borrow_mut().take() {
-                    isolate.close();
+                if let Some(workers) = self.prepared.borrow_mut().take() {
+                    workers.iter().for_each(|isolate| isolate.close());
                 }
             }
             Command::Census(reply) => {
@@ -188,20 +188,35 @@ impl Shard {
         }
     }
 
-    /// New events go to the prepared isolate; the cells of the old one move when they are idle.
+    /// New events go to what was prepared.
     fn switch(&self) {
-        let Some(next) = self.prepared.borrow_mut().take() else { return };
-        let Some(old) = self.serving.borrow_mut().replace(next) else { return };
-        old.state.retiring.set(true);
-        for resident in self.state.residents.hosted_by(old.state.serial) {
-            self.state.want(&resident);
+        if let Some(next) = self.prepared.borrow_mut().take() {
+            self.serve(next);
         }
-        self.draining.borrow_mut().push((old, Instant::now()));
     }
 
-    /// The isolate that serves.
-    pub fn serving(&self) -> Option<Rc<ScriptIsolate>> {
+    /// New events go to `next`; isolates that are not among them finish what they do, and their cells move when they are idle.
+    pub(super) fn serve(&self, next: Rc<Workers>) {
+        let Some(old) = self.serving.borrow_mut().replace(next.clone()) else { return };
+        for old in old.iter().filter(|old| next.by_serial(old.state.serial).is_none()) {
+            old.state.retiring.set(true);
+            for resident in self.state.residents.hosted_by(old.state.serial) {
+                self.state.want(&resident);
+            }
+            self.draining.borrow_mut().push((old.clone(), Instant::now()));
+        }
+    }
+
+    /// The isolates that serve.
+    pub fn serving(&self) -> Option<Rc<Workers>> {
         self.serving.borrow().clone()
+    }
+
+    /// The isolate for the events of a cell: where it is busy, or that of the Worker which defines its class in the deployment that
+    /// serves.
+    pub(super) fn isolate_of(&self, scope: &CellScope) -> Option<Rc<ScriptIsolate>> {
+        let busy = self.busy_host(scope);
+        busy.or_else(|| self.serving.borrow().as_ref()?.of_class(scope.class()).cloned())
     }
 
     pub fn state(&self) -> &Rc<ShardState> {
@@ -229,6 +244,16 @@ impl Shard {
     fn open(&self, mail: Mail) {
         match mail {
             Mail::Cell(call) => self.call(call),
+            Mail::Entry { script, entrypoint, props, target } => {
+                let serving = self.serving();
+                match serving.as_ref().and_then(|workers| workers.of_script(&script)) {
+                    Some(isolate) => enter(isolate, &entrypoint, props, target),
+                    None => {
+                        let why = format!("The deployment has no Worker {script} any more.");
+                        target.refuse(ErrorDescription::new(why));
+                    }
+                }
+            }
             Mail::Export { isolate, target, call: RpcCall { path, args, reply } } => {
                 match self.isolate(isolate) {
                     Some(isolate) => {
@@ -249,22 +274,21 @@ impl Shard {
         }
     }
 
-    /// Runs a call from elsewhere in the isolate that serves.
+    /// Runs a call from elsewhere in the isolate that serves the cell.
     fn call(&self, call: Call) {
         let Call { scope, name, target } = call;
         let target = match target {
             CallTarget::Wake { reply } => return self.wake(scope, reply),
             target => target,
         };
-        let Some(isolate) = self.busy_host(&scope).or_else(|| self.serving()) else {
-            target.refuse(ErrorDescription::new("The node serves no deployment."));
-            return;
-        };
-        if !isolate.deployment.script.classes().contains(&scope.class()) {
-            let why = format!("The deployment has no Durable Object class {}.", scope.class());
+        let Some(isolate) = self.isolate_of(&scope) else {
+            let why = match self.serving() {
+                Some(_) => format!("The deployment has no Durable Object class {}.", scope.class()),
+                None => "The node serves no deployment.".to_owned(),
+            };
             target.refuse(ErrorDescription::new(why));
             return;
-        }
+        };
         match target {
             CallTarget::Fetch { method, url, headers, body, reply } => {
                 let has_body = !body.is_empty();
@@ -299,7 +323,10 @@ impl Shard {
     fn isolate(&self, serial: u64) -> Option<Rc<ScriptIsolate>> {
         let serving = self.serving.borrow();
         let draining = self.draining.borrow();
-        let mut all = serving.iter().chain(draining.iter().map(|(isolate, _)| isolate));
+        let mut all = serving
+            .iter()
+            .flat_map(|workers| workers.iter())
+            .chain(draining.iter().map(|(isolate, _)| isolate));
         all.find(|isolate| isolate.state.serial == serial).cloned()
     }
 
@@ -326,10 +353,11 @@ impl Shard {
     async fn deliver_sockets(self: Rc<Self>, mut events: mpsc::UnboundedReceiver<SocketEvent>) {
         while let Some(SocketEvent { resident, socket, said, begun }) = events.recv().await {
             // Without a class to wake, dropping `begun` tells the socket.
-            let Some(isolate) = self.serving() else { continue };
-            if !isolate.deployment.script.classes().contains(&resident.scope.class()) {
+            let serving = self.serving();
+            let class = resident.scope.class();
+            let Some(isolate) = serving.as_ref().and_then(|workers| workers.of_class(class)) else {
                 continue;
-            }
+            };
             let event = Event { headers: Default::default(), body: None, reply: Reply::Socket(begun) };
             let id = isolate.state.events.borrow_mut().insert(event);
             isolate.deliver_socket(id, &resident, socket, said);
@@ -340,10 +368,12 @@ impl Shard {
         let mut tick = tokio::time::interval(HOUSEKEEPING);
         tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         let mut closed = Vec::new();
+        let mut looked = Instant::now();
         while !self.stopping.is_cancelled() {
             tick.tick().await;
             let now = Instant::now();
             self.retire(now);
+            self.look_at_memory(now, &mut looked);
             self.close_idle_connections(now, &mut closed);
             let Some(limit) = self.state.options.idle_evict else {
                 closed.clear();
@@ -410,17 +440,18 @@ impl Shard {
 
     fn census(&self) -> Census {
         let residents = self.state.residents.all();
-        let serving = self.serving().map(|isolate| isolate.state.serial);
+        let serving = self.serving();
+        let serves = |serial| serving.as_ref().is_some_and(|workers| workers.by_serial(serial).is_some());
         let draining = self.draining.borrow();
         let events = |isolate: &Rc<ScriptIsolate>| isolate.state.events.borrow().len();
         Census {
             owned_cells: self.state.residents.len(),
             resident_cells: residents.iter().filter(|r| r.host().is_some()).count(),
             connections: self.connections.tracker.len(),
-            events: self.serving().iter().map(events).sum::<usize>()
+            events: serving.iter().flat_map(|workers| workers.iter()).map(events).sum::<usize>()
                 + draining.iter().map(|(isolate, _)| events(isolate)).sum::<usize>(),
             draining: draining.iter().map(|(isolate, _)| isolate.deployment.id.clone()).collect(),
-            moving_cells: residents.iter().filter(|r| r.host().is_some_and(|h| Some(h) != serving)).count(),
+            moving_cells: residents.iter().filter(|r| r.host().is_some_and(|host| !serves(host))).count(),
         }
     }
 
@@ -449,10 +480,9 @@ impl Shard {
             self.evict(&resident, Some("The node is shutting down."));
         }
         let draining = std::mem::take(&mut *self.draining.borrow_mut());
-        for isolate in
-            draining.into_iter().map(|(isolate, _)| isolate).chain(self.serving.borrow_mut().take())
-        {
-            isolate.close();
+        draining.iter().for_each(|(isolate, _)| isolate.close());
+        if let Some(workers) = self.serving.borrow_mut().take() {
+            workers.iter().for_each(|isolate| isolate.close());
         }
         self.state.residents.all().iter().filter_map(|resident| stopped_cell(resident)).collect()
     }
@@ -465,6 +495,23 @@ fn stopped_cell(resident: &Resident) -> Option<StoppedCell> {
     let Ok(Image::File(file)) = db.into_image() else { return None };
     let (epoch, txid) = (resident.epoch.get(), resident.txid.get());
     Some(StoppedCell { scope: resident.scope.clone(), epoch, txid, file })
+}
+
+/// Calls an entrypoint.
+fn enter(isolate: &ScriptIsolate, entrypoint: &str, props: Vec<u8>, target: CallTarget) {
+    match target {
+        CallTarget::Fetch { method, url, headers, body, reply } => {
+            let has_body = !body.is_empty();
+            let event = Event { headers, body: has_body.then_some(body), reply: Reply::Fetch(reply) };
+            let id = isolate.state.events.borrow_mut().insert(event);
+            isolate.deliver_entry_fetch(id, entrypoint, props, &method, &url, has_body);
+        }
+        CallTarget::Rpc(RpcCall { path, args, reply }) => {
+            let id = rpc_event(isolate, reply);
+            isolate.deliver_entry_rpc(id, entrypoint, props, &path, args);
+        }
+        target @ CallTarget::Wake { .. } => target.refuse(ErrorDescription::new("Only a cell has alarms.")),
+    }
 }
 
 /// Notes an RPC call whose answer goes to `reply`.

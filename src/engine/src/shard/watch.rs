@@ -1,14 +1,15 @@
 //! The watchdog: ends JavaScript that does not give its thread back.
 //!
 //! One thread looks at all shards. It counts how often it has seen the same turn, so a process that was stopped and continued, or a
-//! machine that was asleep, ends nothing.
+//! machine that was asleep, ends nothing. What an event uses in many turns is counted by samples (`platform::guard`).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use deno_core::v8::IsolateHandle;
 use parking_lot::Mutex;
+
+use crate::platform::guard::IsolateGuard;
 
 /// Time between two looks.
 const LOOK: Duration = Duration::from_millis(50);
@@ -23,7 +24,7 @@ pub(crate) struct Watch {
     /// How long the turn may take, in milliseconds.
     limit_ms: AtomicU64,
     /// The isolate that the turn runs in.
-    isolate: Mutex<Option<IsolateHandle>>,
+    isolate: Mutex<Option<Arc<IsolateGuard>>>,
     /// The last number given.
     last: AtomicU64,
     /// The watchdog has ended a turn and nobody has asked yet.
@@ -54,7 +55,7 @@ impl Watch {
     }
 
     /// Says that JavaScript runs in `isolate` from now on. The caller is the shard's own thread.
-    pub fn begin(&self, isolate: &IsolateHandle, limit: Duration) -> Turn<'_> {
+    pub fn begin(&self, isolate: &Arc<IsolateGuard>, limit: Duration) -> Turn<'_> {
         let turn = self.last.fetch_add(1, Ordering::Relaxed) + 1;
         *self.isolate.lock() = Some(isolate.clone());
         self.limit_ms.store(limit.as_millis() as u64, Ordering::Relaxed);
@@ -79,22 +80,21 @@ pub(crate) fn run(shards: &[Arc<Watch>], stop: &AtomicBool) {
         std::thread::sleep(LOOK);
         for (watch, (turn, times)) in shards.iter().zip(&mut seen) {
             let now = watch.turn.load(Ordering::Acquire);
-            if now != *turn {
-                (*turn, *times) = (now, 0);
+            *times = if now == *turn { *times + 1 } else { 0 };
+            *turn = now;
+            if now == IDLE {
                 continue;
             }
-            *times += 1;
             let limit = watch.limit_ms.load(Ordering::Relaxed);
-            if now == IDLE || *times * (LOOK.as_millis() as u64) < limit {
-                continue;
-            }
             let isolate = watch.isolate.lock();
-            if watch.turn.load(Ordering::Acquire) == now
-                && let Some(isolate) = &*isolate
-            {
+            let Some(isolate) = isolate.as_ref().filter(|_| watch.turn.load(Ordering::Acquire) == now) else {
+                continue;
+            };
+            isolate.sample(LOOK);
+            if *times * (LOOK.as_millis() as u64) >= limit {
                 watch.ended.store(true, Ordering::Release);
                 watch.interrupt.store(true, Ordering::Relaxed);
-                isolate.terminate_execution();
+                isolate.terminate();
                 *times = 0;
             }
         }

@@ -3,6 +3,14 @@ use std::path::PathBuf;
 /// Why a project could not be built.
 #[derive(Debug, thiserror::Error)]
 pub enum BundleError {
+    /// One of several projects.
+    #[error("{}: {source}", file.display())]
+    OfProject {
+        /// Its configuration file.
+        file: PathBuf,
+        /// What is wrong.
+        source: Box<BundleError>,
+    },
     /// No native esbuild anywhere.
     #[error(
         "esbuild is needed to build this project and was not found{}: install it with `npm install --save-dev esbuild` in the project, put it on PATH, or set CELLD_ESBUILD to its path", looked(.scripts)
@@ -49,15 +57,15 @@ pub enum BundleError {
         /// The build command that should have made it.
         built_by: Option<String>,
     },
-    /// A class that the configuration binds is not exported.
+    /// A class that the configuration names is not exported.
     #[error(
-        "the Durable Object class {class}, bound as {binding}, is not exported by {}: add `export class {class} extends DurableObject {{ … }}`", main.display()
+        "the Durable Object class {class}, {named}, is not exported by {}: add `export class {class} extends DurableObject {{ … }}`", main.display()
     )]
     ClassNotExported {
         /// The class.
         class: String,
-        /// The binding.
-        binding: String,
+        /// By what the configuration names it, such as `bound as ROOM`.
+        named: String,
         /// The entry point.
         main: PathBuf,
     },
@@ -79,6 +87,25 @@ pub enum BundleError {
         /// What was unexpected.
         detail: String,
     },
+}
+
+impl BundleError {
+    /// Whether the cause may go away without a change of the project: an esbuild that is not installed yet, a full disk, a
+    /// permission.
+    pub fn is_outside_the_project(&self) -> bool {
+        match self {
+            BundleError::OfProject { source, .. } => source.is_outside_the_project(),
+            BundleError::EsbuildMissing { .. }
+            | BundleError::EsbuildUnusable { .. }
+            | BundleError::Start { .. }
+            | BundleError::Io { .. } => true,
+            BundleError::Failed { .. }
+            | BundleError::Command { .. }
+            | BundleError::NoEntryPoint { .. }
+            | BundleError::ClassNotExported { .. }
+            | BundleError::Unexpected { .. } => false,
+        }
+    }
 }
 
 fn looked(scripts: &[PathBuf]) -> String {

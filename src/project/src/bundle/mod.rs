@@ -99,17 +99,21 @@ pub async fn bundle(project: &Project, options: &BundleOptions) -> Result<Bundle
     Ok(bundle)
 }
 
-/// A binding to a class that the entry point does not export fails now, not at the first request. Classes that
+/// A class that the entry point should export and does not fails now, not at the first request. Classes that
 /// come through `export *` from a module outside the bundle do not count, as in Wrangler.
 fn check_classes(project: &Project, bundle: &Bundle) -> Result<(), BundleError> {
     let Some(exports) = &bundle.exports else { return Ok(()) };
-    let missing = project.config.durable_objects.iter().find(|binding| !exports.contains(&binding.class));
-    match missing {
-        Some(binding) => Err(BundleError::ClassNotExported {
-            class: binding.class.clone(),
-            binding: binding.name.clone(),
-            main: project.config.main.clone(),
-        }),
+    let config = &project.config;
+    let own = config.durable_objects.iter().filter(|binding| binding.script.is_none());
+    let bound = own.map(|binding| (&binding.class, format!("bound as {}", binding.name)));
+    let introduced = config.migrations.iter().flat_map(|migration| {
+        let named = format!("introduced by the migration {}", migration.tag);
+        migration.new_classes.iter().map(move |class| (class, named.clone()))
+    });
+    match bound.chain(introduced).find(|(class, _)| !exports.contains(class)) {
+        Some((class, named)) => {
+            Err(BundleError::ClassNotExported { class: class.clone(), named, main: config.main.clone() })
+        }
         None => Ok(()),
     }
 }

@@ -30,7 +30,7 @@ pub enum ConfigError {
     /// Not JSON or TOML inside.
     #[error("{0}")]
     Syntax(Diagnostic),
-    /// Everything that is wrong with the keys and their values, in the order of the file; never empty.
+    /// Everything that is wrong with the keys and their values, in the order of the files; never empty.
     #[error("{}", lines(.0))]
     Invalid(Vec<Diagnostic>),
     /// `--env` names an environment that the file does not have.
@@ -42,6 +42,16 @@ pub enum ConfigError {
         name: String,
         /// The names it has.
         known: Vec<String>,
+    },
+    /// The same project twice in one deployment.
+    #[error("{} is named twice, as {} and as {}: each project of a deployment is named once", file.display(), first.display(), second.display())]
+    Twice {
+        /// Its configuration file.
+        file: PathBuf,
+        /// As given.
+        first: PathBuf,
+        /// As given.
+        second: PathBuf,
     },
     /// `.dev.vars` is not in the dotenv format.
     #[error(transparent)]

@@ -8,6 +8,7 @@
 mod environment;
 mod error;
 mod keys;
+mod mentions;
 mod read;
 mod reader;
 mod rules;
@@ -20,6 +21,8 @@ use std::path::{Path, PathBuf};
 use indexmap::IndexMap;
 
 pub use error::ConfigError;
+pub(crate) use keys::nearest;
+pub(crate) use mentions::{Borrowed, Mentions, Place};
 pub use rules::{Rule, RuleKind, Rules};
 pub use source::Diagnostic;
 
@@ -49,7 +52,7 @@ pub struct Config {
     pub durable_objects: Vec<DurableObjectBinding>,
     /// `services`.
     pub services: Vec<ServiceBinding>,
-    /// `limits.cpu_ms`: milliseconds that an event may keep its thread without a pause.
+    /// `limits.cpu_ms`: milliseconds of processor time that an event may use.
     pub cpu_ms: Option<u64>,
     /// In the order they apply.
     pub migrations: Vec<Migration>,
@@ -91,15 +94,19 @@ impl Config {
 pub struct DurableObjectBinding {
     /// The property of `env`.
     pub name: String,
-    /// The class that the entry point exports.
+    /// The class that the Worker's entry point exports.
     pub class: String,
+    /// `script_name`: the Worker that exports the class; `None` when it is this one.
+    pub script: Option<String>,
 }
 
-/// An entrypoint of this script in `env`.
+/// An entrypoint of a Worker in `env`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServiceBinding {
     /// The property of `env`.
     pub name: String,
+    /// The Worker; `None` when it is this one.
+    pub service: Option<String>,
     /// The exported class, or `default`.
     pub entrypoint: String,
     /// `ctx.props` of the entrypoint: an object.
@@ -143,7 +150,14 @@ pub fn locate(path: &Path) -> Result<PathBuf, ConfigError> {
         .ok_or_else(|| ConfigError::NotFound { directory: path.to_owned() })
 }
 
-/// Reads the configuration file `file` with the environment `env`; also returns the notes.
+/// What a configuration file says.
+pub(crate) struct Loaded {
+    pub config: Config,
+    pub notes: Vec<Diagnostic>,
+    pub mentions: Mentions,
+}
+
+/// Reads the configuration file `file` with the environment `env`.
 ///
 /// `today` (`YYYY-MM-DD`) stands in for a missing compatibility date in [`Purpose::Dev`].
 pub(crate) fn load(
@@ -151,7 +165,7 @@ pub(crate) fn load(
     env: Option<&str>,
     purpose: Purpose,
     today: &str,
-) -> Result<(Config, Vec<Diagnostic>), ConfigError> {
+) -> Result<Loaded, ConfigError> {
     let text = std::fs::read_to_string(file)
         .map_err(|source| ConfigError::Read { path: file.to_owned(), source })?;
     let source = Source::new(file.to_owned(), text);

@@ -9,9 +9,9 @@ use super::error::ConfigError;
 use super::reader::Reader;
 use super::rules::Rules;
 use super::sections::{self, check_classes, check_names};
-use super::source::{Diagnostic, Source};
+use super::source::Source;
 use super::tree::Node;
-use super::{Config, Purpose};
+use super::{Config, Loaded, Purpose};
 
 pub(crate) fn read(
     source: &Source,
@@ -19,14 +19,14 @@ pub(crate) fn read(
     env: Option<&str>,
     purpose: Purpose,
     today: &str,
-) -> Result<(Config, Vec<Diagnostic>), ConfigError> {
+) -> Result<Loaded, ConfigError> {
     let mut reader = Reader::new(source);
     let keys = in_force(&mut reader, root, env)?;
     let config = Section { reader: &mut reader, keys: &keys, root, env, purpose }.config(today);
-    let Reader { mut errors, notes, .. } = reader;
+    let Reader { mut errors, notes, mentions, .. } = reader;
     errors.sort_by_key(|error| (error.line, error.column));
     match config {
-        Some(config) if errors.is_empty() => Ok((config, notes)),
+        Some(config) if errors.is_empty() => Ok(Loaded { config, notes, mentions }),
         _ => Err(ConfigError::Invalid(errors)),
     }
 }
@@ -126,6 +126,7 @@ impl<'s> Section<'_, 's, '_> {
             }
             return Some("worker".to_owned());
         };
+        self.reader.mentions.name = self.reader.place(&entry.node.span, path);
         let name = self.reader.filled(&entry.node, path)?;
         let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '_';
         if !name.chars().all(allowed) || name.starts_with('-') {

@@ -4,6 +4,7 @@
 use indexmap::IndexMap;
 
 use super::keys::nearest;
+use super::mentions::{Mentions, Place};
 use super::source::{Diagnostic, Source};
 use super::tree::{Entry, Node, Value};
 
@@ -12,11 +13,20 @@ pub(crate) struct Reader<'s> {
     pub source: &'s Source,
     pub errors: Vec<Diagnostic>,
     pub notes: Vec<Diagnostic>,
+    pub mentions: Mentions,
 }
 
 impl<'s> Reader<'s> {
     pub fn new(source: &'s Source) -> Reader<'s> {
-        Reader { source, errors: Vec::new(), notes: Vec::new() }
+        // Of a file without a name only the first byte is pointed at.
+        let name = Place::new(source.diagnostic(&(0..0), "name", ""));
+        let mentions = Mentions { name, defines: Vec::new(), services: Vec::new(), borrowed: Vec::new() };
+        Reader { source, errors: Vec::new(), notes: Vec::new(), mentions }
+    }
+
+    /// The place of a value, for a message that comes when all Workers are known.
+    pub fn place(&self, span: &std::ops::Range<usize>, path: &str) -> Place {
+        Place::new(self.source.diagnostic(span, path, ""))
     }
 
     pub fn error(&mut self, span: &std::ops::Range<usize>, path: &str, message: impl Into<String>) {

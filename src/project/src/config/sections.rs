@@ -8,7 +8,7 @@ use indexmap::IndexMap;
 use super::environment::InForce;
 use super::reader::{Reader, join};
 use super::tree::{Node, Value};
-use super::{CustomBuild, DurableObjectBinding, Migration, ServiceBinding};
+use super::{Borrowed, CustomBuild, DurableObjectBinding, Migration, ServiceBinding};
 
 const NOT_YET: &str = "not supported yet by this release of celld";
 
@@ -28,13 +28,11 @@ pub(crate) fn durable_objects(
         if !matches!(item.value, Value::Table(_)) {
             continue;
         }
-        if let Some(other) = fields.get("script_name") {
+        let other = fields.get("script_name").and_then(|entry| {
             let path = fields.path("script_name");
-            let named = reader.filled(&other.node, &path);
-            if named.is_some() && named.as_deref() != script {
-                reader.error(&other.node.span, &path, format!("a class of another script: {NOT_YET}"));
-            }
-        }
+            let named = reader.filled(&entry.node, &path).filter(|named| Some(named.as_str()) != script)?;
+            Some((named, reader.place(&entry.node.span, &path)))
+        });
         if let Some(environment) = fields.get("environment") {
             let path = fields.path("environment");
             reader.error(&environment.key_span, &path, format!("a class of another environment: {NOT_YET}"));
@@ -42,12 +40,26 @@ pub(crate) fn durable_objects(
         let name = reader.required(&fields, item, "name");
         let class = reader.required(&fields, item, "class_name");
         if let (Some(name), Some(class)) = (name, class) {
+            let span = fields.get("class_name").map_or(&item.span, |entry| &entry.node.span);
+            let path = fields.path("class_name");
             if class.starts_with("__") {
-                let span = fields.get("class_name").map_or(&item.span, |entry| &entry.node.span);
-                reader.error(span, &fields.path("class_name"), "class names that begin with __ are reserved");
+                reader.error(span, &path, "class names that begin with __ are reserved");
                 continue;
             }
-            bindings.push(DurableObjectBinding { name, class });
+            let class_place = reader.place(span, &path);
+            let script = match other {
+                Some((script, script_place)) => {
+                    let (script, class) = (script.clone(), class.clone());
+                    let borrowed = Borrowed { script: script.clone(), script_place, class, class_place };
+                    reader.mentions.borrowed.push(borrowed);
+                    Some(script)
+                }
+                None => {
+                    reader.mentions.defines.push((class.clone(), class_place));
+                    None
+                }
+            };
+            bindings.push(DurableObjectBinding { name, class, script });
         }
     }
     bindings
@@ -73,7 +85,6 @@ pub(crate) fn cpu_limit(reader: &mut Reader<'_>, node: &Node, path: &str) -> Opt
     limit
 }
 
-/// Only the own script: whoever names another one hears so.
 pub(crate) fn services(
     reader: &mut Reader<'_>,
     node: &Node,
@@ -95,15 +106,6 @@ pub(crate) fn services(
         }
         let name = reader.required(&fields, item, "binding");
         let service = reader.required(&fields, item, "service");
-        if let Some(service) = &service
-            && Some(service.as_str()) != script
-        {
-            let span = fields.get("service").map_or(&item.span, |entry| &entry.node.span);
-            let message = format!(
-                "a binding to another Worker ({service}): {NOT_YET}; this one can bind to its own entrypoints"
-            );
-            reader.error(span, &fields.path("service"), message);
-        }
         let entrypoint = fields.get("entrypoint").map(|entry| {
             let path = fields.path("entrypoint");
             reader.filled(&entry.node, &path)
@@ -112,10 +114,16 @@ pub(crate) fn services(
             reader.table(&entry.node, &fields.path("props"));
             entry.node.to_json()
         });
-        if let (Some(name), Some(_)) = (name, service) {
+        if let (Some(name), Some(service)) = (name, service) {
+            let service = Some(service).filter(|service| Some(service.as_str()) != script);
+            if let Some(service) = &service {
+                let span = fields.get("service").map_or(&item.span, |entry| &entry.node.span);
+                let place = reader.place(span, &fields.path("service"));
+                reader.mentions.services.push((service.clone(), place));
+            }
             let entrypoint = entrypoint.flatten().unwrap_or_else(|| "default".to_owned());
             let props = props.unwrap_or_else(|| serde_json::json!({}));
-            bindings.push(ServiceBinding { name, entrypoint, props });
+            bindings.push(ServiceBinding { name, service, entrypoint, props });
         }
     }
     bindings
@@ -151,11 +159,11 @@ pub(crate) fn migrations(reader: &mut Reader<'_>, node: &Node, path: &str) -> Ve
         }
         let mut new_classes = Vec::new();
         if let Some(entry) = fields.get("new_sqlite_classes") {
-            new_classes.extend(reader.strings(&entry.node, &fields.path("new_sqlite_classes")));
+            new_classes.extend(introduced(reader, &entry.node, &fields.path("new_sqlite_classes")));
         }
         if let Some(entry) = fields.get("new_classes") {
             let path = fields.path("new_classes");
-            new_classes.extend(reader.strings(&entry.node, &path));
+            new_classes.extend(introduced(reader, &entry.node, &path));
             reader.note(
                 &entry.key_span,
                 &path,
@@ -170,6 +178,14 @@ pub(crate) fn migrations(reader: &mut Reader<'_>, node: &Node, path: &str) -> Ve
         migrations.push(Migration { tag, new_classes });
     }
     migrations
+}
+
+/// The classes of a migration.
+fn introduced(reader: &mut Reader<'_>, node: &Node, path: &str) -> Vec<String> {
+    let classes = reader.strings(node, path);
+    let place = reader.place(&node.span, path);
+    reader.mentions.defines.extend(classes.iter().map(|class| (class.clone(), place.clone())));
+    classes
 }
 
 pub(crate) fn build(reader: &mut Reader<'_>, node: &Node, path: &str, root: &Path) -> Option<CustomBuild> {
@@ -236,7 +252,7 @@ pub(crate) fn check_classes(
 ) {
     let Some((path, entry)) = keys.get("durable_objects") else { return };
     let mut missing: Vec<&str> = Vec::new();
-    for binding in bindings {
+    for binding in bindings.iter().filter(|binding| binding.script.is_none()) {
         let introduced = migrations.iter().any(|migration| migration.new_classes.contains(&binding.class));
         if !introduced && !missing.contains(&binding.class.as_str()) {
             missing.push(&binding.class);

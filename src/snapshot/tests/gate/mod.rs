@@ -8,7 +8,6 @@ use celld_engine::deployment::{Binding, BindingValue, Deployment, Module, Module
 use celld_engine::host::{
     ActivateError, Activation, AlarmChange, CommitLog, ConsoleLine, Host, LogFailed, Position, RewindError,
 };
-use celld_engine::platform::modules::Modules;
 use celld_engine::shard::body::Body;
 use celld_engine::shard::calls::{Call, CallTarget};
 use celld_engine::shard::events::Failure;
@@ -154,7 +153,7 @@ impl Setup {
             max_cell_requests: 64,
             max_request_body: 1 << 20,
             deploy_max_age: Duration::from_secs(60),
-            turn_limit: Duration::from_secs(30),
+            cpu_limit: Duration::from_secs(30),
             idle_evict: None,
             images: Arc::from(Path::new(images.path())),
             deny_net: Vec::new(),
@@ -173,11 +172,11 @@ impl Setup {
             }],
             compatibility_date: Some("2026-01-01".into()),
             compatibility_flags: Vec::new(),
-            turn_limit: None,
+            defines: vec!["Probe".into()],
+            cpu_limit: None,
         });
-        let modules = Arc::new(Modules::new(script.clone()).expect("a sound bundle"));
-        let deployment = Arc::new(Deployment { id: "1".into(), script });
-        engine.adopt(deployment, modules).await.expect("the Worker starts");
+        let deployment = Arc::new(Deployment { id: "1".into(), script, others: Vec::new() });
+        engine.adopt(deployment).await.expect("the Worker starts");
         Setup { engine, log, _images: images }
     }
 

@@ -115,7 +115,8 @@ impl Bundle {
             bindings: Vec::new(),
             compatibility_date: None,
             compatibility_flags: self.flags,
-            turn_limit: None,
+            defines: Vec::new(),
+            cpu_limit: None,
         })
     }
 

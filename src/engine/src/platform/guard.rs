@@ -1,0 +1,291 @@
+//! Keeps an isolate to its limits: what other threads end its code by, and how much memory it may use: its V8 heap, its array buffers
+//! and its WebAssembly memories together, and each of its events to its processor time.
+//!
+//! An event is not one stretch of code: it goes on in timers and promises, between which others run. So the watchdog takes samples:
+//! whenever it sees the isolate busy, the event that the running code belongs to is charged with the time since the last sample.
+//!
+//! Three things keep memory to the limit. V8 ends code whose heap comes near it. Array buffers come from an allocator that counts and
+//! refuses. And while code runs for long the watchdog has the isolate look at the rest, which V8 only reports: buffers that the host
+//! made, and WebAssembly memories (one of which cannot grow past the limit in the first place, [`WASM_FLAG`]).
+
+// V8 calls the allocator and the interrupt by raw pointer.
+#![allow(unsafe_code)]
+
+use std::alloc::{Layout, alloc, alloc_zeroed, dealloc};
+use std::ffi::c_void;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use deno_core::{JsRuntime, v8};
+use parking_lot::Mutex;
+
+/// The memory an isolate may use unless told otherwise: the platform's 128 MiB.
+pub const DEFAULT_LIMIT: usize = 128 << 20;
+
+/// The V8 flag that bounds each WebAssembly memory by [`DEFAULT_LIMIT`], in pages of 64 KiB. It holds for the process.
+pub const WASM_FLAG: &str = "--wasm-max-mem-pages=2048";
+
+/// How often the limit of a heap is raised to let the event end that reached it.
+const HEAP_RAISES: u32 = 4;
+/// V8 collects garbage between two attempts to allocate a buffer: this many refusals in a row, and nothing was left to collect.
+const REFUSALS: u32 = 3;
+/// What array buffers are aligned to: V8 asks for no more than its largest element.
+const ALIGN: usize = 16;
+
+/// What is known of one isolate outside its thread.
+pub struct IsolateGuard {
+    limit: usize,
+    /// Bytes of array buffers that the allocator has handed out.
+    buffers: AtomicUsize,
+    /// Bytes of everything else, when it was looked at last.
+    others: AtomicUsize,
+    refusals: AtomicU32,
+    /// A buffer was refused that could never fit.
+    denied: AtomicBool,
+    exceeded: AtomicBool,
+    /// Processor time that no event was charged with yet, in milliseconds.
+    uncharged: AtomicU64,
+    /// An event was ended because of its processor time.
+    overspent: AtomicBool,
+    /// An interrupt is on its way.
+    looking: AtomicBool,
+    /// By which code is ended; set when the isolate has started.
+    isolate: Mutex<Option<v8::IsolateHandle>>,
+}
+
+/// What an isolate uses, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MemoryUse {
+    /// The V8 heap, garbage included.
+    pub heap: usize,
+    /// Array buffers and WebAssembly memories.
+    pub external: usize,
+}
+
+impl MemoryUse {
+    /// All of it.
+    pub fn total(self) -> usize {
+        self.heap + self.external
+    }
+}
+
+impl IsolateGuard {
+    /// A guard for an isolate that is about to start.
+    pub(super) fn new(limit: usize) -> Arc<IsolateGuard> {
+        Arc::new(IsolateGuard {
+            limit,
+            buffers: AtomicUsize::new(0),
+            others: AtomicUsize::new(0),
+            refusals: AtomicU32::new(0),
+            denied: AtomicBool::new(false),
+            exceeded: AtomicBool::new(false),
+            uncharged: AtomicU64::new(0),
+            overspent: AtomicBool::new(false),
+            looking: AtomicBool::new(false),
+            isolate: Mutex::new(None),
+        })
+    }
+
+    /// What V8 must know before the isolate exists.
+    pub(super) fn params(self: &Arc<Self>) -> v8::CreateParams {
+        let handle = Arc::into_raw(self.clone());
+        // SAFETY: `ALLOCATOR` treats the handle as what it is, a counted reference, which `release` gives back.
+        let allocator = unsafe { v8::new_rust_allocator(handle, &ALLOCATOR) };
+        v8::CreateParams::default().heap_limits(0, self.limit).array_buffer_allocator(allocator)
+    }
+
+    /// Guards the heap of the isolate that was started with [`params`](Self::params).
+    pub(super) fn attach(self: &Arc<Self>, runtime: &mut JsRuntime) {
+        *self.isolate.lock() = Some(runtime.v8_isolate().thread_safe_handle());
+        self.guard_heap(runtime);
+    }
+
+    /// Makes code that comes near the heap limit end with a termination, which it cannot catch.
+    fn guard_heap(self: &Arc<Self>, runtime: &mut JsRuntime) {
+        let guard = self.clone();
+        let mut raises = 0;
+        runtime.add_near_heap_limit_callback(move |current, initial| {
+            // V8 tries everything before it gives up on a buffer. The heap itself has room.
+            if guard.denied.swap(false, Ordering::Relaxed) {
+                return current;
+            }
+            guard.exceed();
+            raises += 1;
+            if raises > HEAP_RAISES { current } else { current + initial / 2 }
+        });
+    }
+
+    /// Ends the code that runs, which cannot catch it; any thread may ask.
+    pub fn terminate(&self) {
+        if let Some(isolate) = &*self.isolate.lock() {
+            isolate.terminate_execution();
+        }
+    }
+
+    fn exceed(&self) {
+        self.exceeded.store(true, Ordering::Relaxed);
+        self.terminate();
+    }
+
+    /// Whether code was ended for the sake of memory since this was asked last.
+    pub fn take_exceeded(&self) -> bool {
+        self.exceeded.load(Ordering::Relaxed) && self.exceeded.swap(false, Ordering::Relaxed)
+    }
+
+    /// After an event was ended: collects what it left, and puts the heap limit back to where it was. Says what is left.
+    pub fn recover(self: &Arc<Self>, runtime: &mut JsRuntime) -> MemoryUse {
+        runtime.v8_isolate().low_memory_notification();
+        runtime.remove_near_heap_limit_callback(self.limit);
+        self.guard_heap(runtime);
+        self.look(runtime.v8_isolate())
+    }
+
+    /// Whether an isolate that uses so much has to be replaced: the next event would hardly start before it is ended too.
+    pub fn is_full(&self, used: MemoryUse) -> bool {
+        used.total() > self.limit / 4 * 3
+    }
+
+    /// Whether garbage should be collected although V8 sees no need.
+    pub fn is_far_beyond(&self, used: MemoryUse) -> bool {
+        used.total() > self.limit / 4 * 5
+    }
+
+    /// Looks at what the isolate uses.
+    pub fn look(&self, isolate: &mut v8::Isolate) -> MemoryUse {
+        // The statistics leave WebAssembly memories out; a change by nothing gives the sum by which V8 decides on collections.
+        let external = isolate.adjust_amount_of_external_allocated_memory(0);
+        let heap = isolate.get_heap_statistics().used_heap_size();
+        let used = MemoryUse { heap, external: usize::try_from(external).unwrap_or(0) };
+        let buffers = self.buffers.load(Ordering::Relaxed);
+        self.others.store(used.total().saturating_sub(buffers), Ordering::Relaxed);
+        used
+    }
+
+    /// Whether an event was ended for the sake of its processor time since this was asked last.
+    pub fn take_overspent(&self) -> bool {
+        self.overspent.load(Ordering::Relaxed) && self.overspent.swap(false, Ordering::Relaxed)
+    }
+
+    /// Takes a sample as soon as the isolate can: charges `busy` to the event that runs, and looks at the memory. Any thread may ask.
+    pub fn sample(self: &Arc<Self>, busy: Duration) {
+        self.uncharged.fetch_add(busy.as_millis() as u64, Ordering::Relaxed);
+        if self.looking.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        let data = Arc::into_raw(self.clone()).cast_mut().cast();
+        let isolate = self.isolate.lock();
+        let asked = isolate.as_ref().is_some_and(|isolate| isolate.request_interrupt(interrupted, data));
+        if !asked {
+            // SAFETY: the pointer comes from `into_raw` above, and V8 did not take it.
+            drop(unsafe { Arc::from_raw(data.cast::<IsolateGuard>().cast_const()) });
+        }
+    }
+
+    /// Takes `len` bytes of the limit.
+    fn take(&self, len: usize) -> bool {
+        let room = self.limit.saturating_sub(self.others.load(Ordering::Relaxed));
+        let buffers = self.buffers.fetch_add(len, Ordering::Relaxed).saturating_add(len);
+        if buffers <= room {
+            self.refusals.store(0, Ordering::Relaxed);
+            return true;
+        }
+        self.buffers.fetch_sub(len, Ordering::Relaxed);
+        // A buffer that could never fit is an error that the code may catch.
+        if len > self.limit {
+            self.denied.store(true, Ordering::Relaxed);
+        } else if self.refusals.fetch_add(1, Ordering::Relaxed) + 1 >= REFUSALS {
+            self.exceed();
+        }
+        false
+    }
+
+    fn allocate(&self, len: usize, new: unsafe fn(Layout) -> *mut u8) -> *mut c_void {
+        let Some(layout) = layout(len) else { return std::ptr::null_mut() };
+        if !self.take(len) {
+            return std::ptr::null_mut();
+        }
+        // SAFETY: the layout's size is not zero.
+        unsafe { new(layout) }.cast()
+    }
+}
+
+fn layout(len: usize) -> Option<Layout> {
+    Layout::from_size_align(len.max(1), ALIGN).ok()
+}
+
+unsafe extern "C" fn allocate(guard: &IsolateGuard, len: usize) -> *mut c_void {
+    guard.allocate(len, alloc_zeroed)
+}
+
+unsafe extern "C" fn allocate_uninitialized(guard: &IsolateGuard, len: usize) -> *mut c_void {
+    guard.allocate(len, alloc)
+}
+
+unsafe extern "C" fn free(guard: &IsolateGuard, data: *mut c_void, len: usize) {
+    if let Some(layout) = layout(len)
+        && !data.is_null()
+    {
+        // SAFETY: V8 gives back what `allocate` made, with the same length.
+        unsafe { dealloc(data.cast(), layout) };
+        guard.buffers.fetch_sub(len, Ordering::Relaxed);
+    }
+}
+
+unsafe extern "C" fn release(guard: *const IsolateGuard) {
+    // SAFETY: the pointer comes from `into_raw` in `params`; V8 calls this once, when no buffer is left.
+    drop(unsafe { Arc::from_raw(guard) });
+}
+
+static ALLOCATOR: v8::RustAllocatorVtable<IsolateGuard> =
+    v8::RustAllocatorVtable { allocate, allocate_uninitialized, free, drop: release };
+
+/// Runs on the isolate's thread, between two steps of its JavaScript.
+unsafe extern "C" fn interrupted(isolate: v8::UnsafeRawIsolatePtr, data: *mut c_void) {
+    // SAFETY: the pointer comes from `into_raw` in `ask`, and V8 calls back at most once.
+    let guard = unsafe { Arc::from_raw(data.cast::<IsolateGuard>().cast_const()) };
+    // SAFETY: V8 passes the isolate that runs; its statistics may be read in an interrupt.
+    let mut isolate = unsafe { v8::Isolate::from_raw_isolate_ptr(isolate) };
+    guard.looking.store(false, Ordering::Relaxed);
+    let used = guard.look(&mut isolate);
+    let uncounted = used.external.saturating_sub(guard.buffers.load(Ordering::Relaxed));
+    if uncounted > guard.limit {
+        guard.exceed();
+    }
+    let spent = guard.uncharged.swap(0, Ordering::Relaxed);
+    if charge(&mut isolate, spent) {
+        guard.overspent.store(true, Ordering::Relaxed);
+        guard.terminate();
+    }
+}
+
+/// How the processor time of an isolate's events is counted; in a slot of the isolate.
+pub(crate) struct Meter {
+    /// The isolate's context.
+    pub context: v8::Global<v8::Context>,
+    /// The key of the current event in the continuation-preserved embedder data (js/events/context.js).
+    pub event: v8::Global<v8::Symbol>,
+    /// The property of an event that counts its milliseconds.
+    pub cpu: v8::Global<v8::String>,
+    /// What an event may use, in milliseconds.
+    pub limit: u64,
+}
+
+/// Adds `spent` milliseconds to what the current event has used. True when that is more than it may use.
+fn charge(isolate: &mut v8::Isolate, spent: u64) -> bool {
+    let Some(meter) = isolate.get_slot::<Rc<Meter>>().cloned() else { return false };
+    // No JavaScript runs here: these are own data properties of objects that only js/events makes.
+    v8::scope_with_context!(let scope, isolate, &meter.context);
+    let async_context = scope.get_continuation_preserved_embedder_data();
+    let Ok(async_context) = v8::Local::<v8::Object>::try_from(async_context) else { return false };
+    let key = v8::Local::new(scope, &meter.event);
+    let event = async_context.get(scope, key.into());
+    let Some(Ok(event)) = event.map(v8::Local::<v8::Object>::try_from) else { return false };
+    let key = v8::Local::new(scope, &meter.cpu);
+    let used = event.get(scope, key.into()).and_then(|used| used.uint32_value(scope)).unwrap_or(0);
+    let used = u64::from(used) + spent;
+    let total = v8::Integer::new_from_unsigned(scope, used.min(u64::from(u32::MAX)) as u32);
+    event.set(scope, key.into(), total.into());
+    used >= meter.limit
+}

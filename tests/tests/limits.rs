@@ -1,0 +1,283 @@
+//! Code that takes more than its share: of processor time, of memory, of patience. Its event fails, its neighbours do not notice.
+
+use std::time::Duration;
+
+use celld_tests::{Dev, Project, celld, eventually};
+
+/// Starts `celld dev` with settings of the environment.
+fn with(project: &Project, settings: &[(&str, &str)]) -> Dev {
+    let mut command = celld();
+    command.args(["dev", "--port", "0", "--no-watch"]).arg(project.path());
+    command.envs(settings.iter().copied());
+    let mut dev = Dev::spawn(command);
+    dev.address();
+    dev
+}
+
+#[test]
+fn an_event_that_needs_too_much_memory_fails_alone() {
+    let project = Project::worker(
+        r#"export default {
+          fetch(request) {
+            if (new URL(request.url).pathname === "/fine") return new Response("fine");
+            for (const all = [];;) all.push({ n: all.length, text: "text " + all.length });
+          },
+        };"#,
+    );
+    let mut dev = with(&project, &[("CELLD_SHARDS", "1")]);
+    let node = dev.node();
+    for _ in 0..5 {
+        assert_eq!(dev.get("/").status, 500);
+        assert_eq!(dev.get("/fine").body, "fine");
+    }
+    assert_eq!(dev.node(), node, "the node was not restarted");
+}
+
+/// What fills memory in ways that V8's own heap limit does not see.
+const MEMORY: &str = r#"
+const kept = [];
+let held = null;
+const acts = {
+  buffers() { for (const all = [];; ) all.push(new Uint8Array(1 << 20).fill(1)); },
+  wasm() {
+    for (const all = [];; ) {
+      const memory = new WebAssembly.Memory({ initial: 512 });
+      new Uint8Array(memory.buffer).fill(1);
+      all.push(memory);
+    }
+  },
+  // Never more than 16 MiB at a time.
+  garbage() { for (let i = 0; i < 500; i++) held = new Uint8Array(16 << 20); held = null; return "500 buffers"; },
+  impossible() { try { new ArrayBuffer(1 << 30); } catch (error) { return `${error.name}: ${error.message}`; } },
+  page() { try { new WebAssembly.Memory({ initial: 4096 }); } catch (error) { return error.name; } },
+  keep() { for (;;) kept.push({ n: kept.length, text: "text " + kept.length }); },
+  fine: () => "fine",
+};
+export default { async fetch(request) { return new Response(acts[new URL(request.url).pathname.slice(1)]()); } };
+"#;
+
+/// The resident memory of a process, in MiB.
+fn resident_mib(pid: impl std::fmt::Display) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("the process runs");
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("it has a high-water mark");
+    line.trim().trim_end_matches(" kB").parse::<u64>().expect("a number") / 1024
+}
+
+#[test]
+fn array_buffers_and_wasm_memories_count_as_memory() {
+    let project = Project::worker(MEMORY);
+    let mut dev = with(&project, &[("CELLD_SHARDS", "1")]);
+    let node = dev.node();
+    for _ in 0..3 {
+        for act in ["buffers", "wasm"] {
+            assert_eq!(dev.get(&format!("/{act}")).status, 500, "{act}");
+            assert_eq!(dev.get("/fine").body, "fine", "after {act}");
+        }
+    }
+    dev.says("Worker exceeded memory limit.");
+    assert_eq!(dev.get("/garbage").body, "500 buffers");
+    assert_eq!(dev.get("/impossible").body, "RangeError: Array buffer allocation failed");
+    assert_eq!(dev.get("/page").body, "RangeError");
+    assert_eq!(dev.node(), node, "the node was not restarted");
+    let peak = resident_mib(node);
+    assert!(peak < 900, "the node took {peak} MiB");
+}
+
+#[test]
+fn an_isolate_that_is_full_for_good_is_replaced() {
+    let project = Project::worker(MEMORY);
+    let mut dev = with(&project, &[("CELLD_SHARDS", "1")]);
+    let node = dev.node();
+    for _ in 0..2 {
+        assert_eq!(dev.get("/keep").status, 500);
+        // What was kept is gone with the isolate: there is room again.
+        eventually("the isolate was replaced", || (dev.get("/garbage").status == 200).then_some(()));
+        assert_eq!(dev.get("/fine").body, "fine");
+    }
+    dev.says("new events get a fresh isolate");
+    assert_eq!(dev.node(), node, "the node was not restarted");
+}
+
+/// Uses processor time in slices, none of which is long.
+const SLICES: &str = r#"
+import { DurableObject } from "cloudflare:workers";
+
+const burn = (ms) => { for (const start = performance.timeOrigin + Date.now(); performance.timeOrigin + Date.now() - start < ms;); };
+async function slices(times, ms, pause) {
+  for (let i = 0; i < times; i++) {
+    burn(ms);
+    await new Promise((done) => setTimeout(done, pause));
+  }
+  return "done";
+}
+export class Cell extends DurableObject {
+  slices(times, ms, pause) { return slices(times, ms, pause); }
+}
+export default {
+  async fetch(request, env) {
+    const [, where, times, ms, pause] = new URL(request.url).pathname.split("/");
+    if (where === "cell") return new Response(await env.CELL.getByName("a").slices(+times, +ms, +pause));
+    return new Response(await slices(+times, +ms, +pause));
+  },
+};
+"#;
+
+#[test]
+fn processor_time_adds_up_over_an_events_pauses() {
+    let config = r#"{
+      "name": "slices", "main": "src/index.js", "compatibility_date": "2026-01-01", "limits": { "cpu_ms": 1000 },
+      "durable_objects": { "bindings": [{ "name": "CELL", "class_name": "Cell" }] },
+      "migrations": [{ "tag": "v1", "new_sqlite_classes": ["Cell"] }]
+    }"#;
+    let project = Project::new(&[("wrangler.jsonc", config), ("src/index.js", SLICES)]);
+    let mut dev = with(&project, &[("CELLD_SHARDS", "1")]);
+    // Waiting costs nothing.
+    assert_eq!(dev.get("/worker/3/50/700").body, "done");
+    for (place, words) in [
+        ("worker", "Worker exceeded CPU time limit."),
+        ("cell", "Durable Object exceeded its CPU time limit and was reset."),
+    ] {
+        let answer = dev.get(&format!("/{place}/300/60/5"));
+        assert_eq!(answer.status, 500, "{place}: {}", answer.body);
+        dev.says(words);
+        // The next event begins at zero.
+        assert_eq!(dev.get(&format!("/{place}/3/60/5")).body, "done", "{place}");
+    }
+}
+
+/// Promises that nothing will settle, and some that only look like it.
+const HUNG: &str = r#"
+import { DurableObject } from "cloudflare:workers";
+
+const forever = () => new Promise(() => {});
+let open = null;
+export class Cell extends DurableObject {
+  wait() { return new Promise((resolve) => { open = resolve; }); }
+  open() { open("opened"); }
+}
+export default {
+  async fetch(request, env, ctx) {
+    const cell = env.CELL.getByName("a");
+    switch (new URL(request.url).pathname) {
+      case "/forever": return forever();
+      case "/race": return Promise.race([forever(), new Promise((done) => setTimeout(() => done(new Response("timer")), 300))]);
+      case "/wait": return new Response(await cell.wait());
+      case "/open": await cell.open(); return new Response("ok");
+      case "/background": ctx.waitUntil(forever()); return new Response("ok");
+      case "/body": return new Response(String((await request.arrayBuffer()).byteLength));
+      default: return new Response("fine");
+    }
+  },
+};
+"#;
+
+#[test]
+fn a_request_that_nothing_will_answer_fails() {
+    let config = r#"{
+      "name": "hung", "main": "src/index.js", "compatibility_date": "2026-01-01",
+      "durable_objects": { "bindings": [{ "name": "CELL", "class_name": "Cell" }] },
+      "migrations": [{ "tag": "v1", "new_sqlite_classes": ["Cell"] }]
+    }"#;
+    let project = Project::new(&[("wrangler.jsonc", config), ("src/index.js", HUNG)]);
+    let mut dev = with(&project, &[("CELLD_SHARDS", "1")]);
+    for _ in 0..2 {
+        assert_eq!(dev.get("/forever").status, 500);
+        dev.says("your Worker's code had hung and would never");
+        assert_eq!(dev.get("/race").body, "timer");
+        assert_eq!(dev.get("/background").body, "ok");
+    }
+    // A cell may wait for its next event.
+    let address = dev.address();
+    let waits = std::thread::spawn(move || celld_tests::get(address, "/wait").expect("the node answers"));
+    std::thread::sleep(Duration::from_millis(300));
+    assert_eq!(dev.get("/open").body, "ok");
+    assert_eq!(waits.join().expect("no panic").body, "opened");
+}
+
+/// A Worker and a cell that misuse what they are given in every way; `/ok` and the cell `good` are their neighbours.
+const MISUSE: &str = r#"
+import { DurableObject } from "cloudflare:workers";
+
+const acts = {
+  ok: () => "ok",
+  loop: () => { for (;;); },
+  async microtasks() { for (;;) await null; },
+  recursion: () => { const f = (n) => f(n + 1) + 1; return f(0); },
+  string: () => "x".repeat(1 << 28).repeat(4).length,
+  regexp: () => /^(a+)+$/.test("a".repeat(50) + "b"),
+  async timers() {
+    await Promise.all(Array.from({ length: 10_000 }, (_, i) => new Promise((done) => setTimeout(done, i % 50))));
+    return "10000 timers";
+  },
+  json: () => JSON.parse("[".repeat(10_000_000)),
+  sort: () => { for (;;) Array.from({ length: 1e5 }, (_, i) => -i).sort(); },
+};
+
+export class Cell extends DurableObject {
+  count() { const n = (this.ctx.storage.kv.get("n") ?? 0) + 1; this.ctx.storage.kv.put("n", n); return n; }
+  async act(name) {
+    this.ctx.storage.kv.put("lost", name);
+    if (name !== "query") return acts[name]();
+    const endless = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT count(*) FROM c";
+    return this.ctx.storage.sql.exec(endless).toArray();
+  }
+  lost() { return this.ctx.storage.kv.get("lost") ?? null; }
+}
+
+export default {
+  async fetch(request, env) {
+    const [, where, name] = new URL(request.url).pathname.split("/");
+    try {
+      if (where === "count") return new Response(await env.CELL.getByName("good").count());
+      if (where === "lost") return Response.json(await env.CELL.getByName(name).lost());
+      if (where === "cell") return new Response(await env.CELL.getByName(name).act(name));
+    } catch (error) {
+      return new Response(`${error.name}: ${error.message}`, { status: 599 });
+    }
+    return new Response(await acts[name]());
+  },
+};
+"#;
+
+#[test]
+fn code_that_runs_away_fails_alone_and_with_the_platforms_words() {
+    let config = r#"{
+      "name": "misuse", "main": "src/index.js", "compatibility_date": "2026-01-01", "limits": { "cpu_ms": 1000 },
+      "durable_objects": { "bindings": [{ "name": "CELL", "class_name": "Cell" }] },
+      "migrations": [{ "tag": "v1", "new_sqlite_classes": ["Cell"] }]
+    }"#;
+    let project = Project::new(&[("wrangler.jsonc", config), ("src/index.js", MISUSE)]);
+    let mut dev = with(&project, &[("CELLD_SHARDS", "1")]);
+    let mut counted = 0;
+    for act in ["query", "loop", "microtasks", "regexp", "sort", "recursion", "string", "json"] {
+        if act != "query" {
+            assert_eq!(dev.get(&format!("/worker/{act}")).status, 500, "{act}");
+        }
+        let of_cell = dev.get(&format!("/cell/{act}"));
+        // V8 drops every microtask that waits, so a caller in the same isolate cannot go on either. What V8 and SQLite do by themselves is
+        // ended when it comes back, which may be in the next microtask.
+        if act == "microtasks" || (["query", "json"].contains(&act) && of_cell.status == 500) {
+            assert_eq!(of_cell.status, 500, "{act}: {}", of_cell.body);
+            continue;
+        }
+        assert_eq!(of_cell.status, 599, "{act}: {}", of_cell.body);
+        let expected = match act {
+            "recursion" => "RangeError: Maximum call stack size exceeded",
+            "string" => "RangeError: Invalid string length",
+            "json" | "query" => "",
+            _ => "Error: Durable Object exceeded its CPU time limit and was reset.",
+        };
+        assert!(of_cell.body.starts_with(expected), "{act}: {}", of_cell.body);
+        // The neighbours have not noticed, and the cell itself goes on; what it wrote in the same turn is gone with it.
+        counted += 1;
+        assert_eq!(dev.get("/count").body, counted.to_string(), "{act}");
+        assert_eq!(dev.get("/worker/ok").body, "ok", "{act}");
+        if expected.starts_with("Error: Durable Object exceeded") {
+            assert_eq!(dev.get(&format!("/lost/{act}")).body, "null", "{act}");
+        }
+    }
+    dev.says("Worker exceeded CPU time limit.");
+    assert_eq!(dev.get("/worker/timers").body, "10000 timers");
+    assert_eq!(dev.get("/cell/timers").body, "10000 timers");
+    assert!(dev.stop().success(), "{}", dev.log());
+}
