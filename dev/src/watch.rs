@@ -39,7 +39,7 @@ pub(crate) struct ProjectWatch {
     directories: Arc<Directories>,
     watcher: RecommendedWatcher,
     signals: mpsc::Receiver<Signal>,
-    /// A signal found no place in the queue. Whoever takes the next one out of it looks here.
+    /// A signal found no place in the queue.
     overflowed: Arc<AtomicBool>,
     debounce: Debounce,
     /// The projects that the changes of the burst belong to, by their place.
@@ -119,6 +119,7 @@ impl ProjectWatch {
             };
             tokio::select! {
                 () = quiet => {
+                    self.catch_up(sources);
                     if self.debounce.take(Instant::now()) {
                         return std::mem::take(&mut self.changed);
                     }
@@ -131,13 +132,20 @@ impl ProjectWatch {
                         // The watcher's thread is gone; without it there are no changes to wait for.
                         None => std::future::pending().await,
                     }
-                    if self.overflowed.swap(false, Ordering::Acquire) {
-                        self.record(0..sources.count());
-                        for root in self.directories.clone().roots.iter() {
-                            self.appeared(root, sources);
-                        }
+                    if self.signals.is_empty() {
+                        self.catch_up(sources);
                     }
                 }
+            }
+        }
+    }
+
+    /// After an overflow anything may have changed or appeared.
+    fn catch_up(&mut self, sources: &Sources) {
+        if self.overflowed.swap(false, Ordering::Acquire) {
+            self.record(0..sources.count());
+            for root in &self.directories.clone().roots {
+                self.appeared(root, sources);
             }
         }
     }
