@@ -74,6 +74,11 @@ class IncomingMessage extends ClientMessage {
   }
 
   _read() {
+    if (!this._consuming) {
+      // The base class has put reading ahead off until somebody reads.
+      this._readableState.readingMore = false;
+      this._consuming = true;
+    }
     if (this.#reader === undefined) {
       this.complete = true;
       this.push(null);

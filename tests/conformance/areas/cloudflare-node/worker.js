@@ -49,6 +49,17 @@ const routes = {
   "/classes"(request, response) {
     response.end(String([request instanceof http.IncomingMessage, response instanceof http.ServerResponse, response.req === request, response.headersSent]));
   },
+  "/events"(request, response) {
+    let body = "";
+    request.on("data", (chunk) => (body += chunk)).on("end", () => response.end(`read "${body}"`));
+  },
+  "/pipe": (request, response) => request.pipe(response),
+  // As frameworks do it.
+  "/prototypes"(request, response) {
+    Object.setPrototypeOf(request, Object.create(http.IncomingMessage.prototype));
+    Object.setPrototypeOf(response, Object.create(http.ServerResponse.prototype));
+    routes["/events"](request, response);
+  },
 };
 const server = http.createServer((request, response) => routes[request.url.split("?")[0]](request, response));
 const events = [];
@@ -64,6 +75,8 @@ const ask = async (path, init, { env, ctx }) => {
 };
 test("a GET", (given) => ask("/echo?a=1", { headers: { "x-y": "z", cookie: "a=b" } }, given));
 test("a POST", (given) => ask("/echo", { method: "POST", body: "hello" }, given));
+for (const path of ["/events", "/pipe", "/prototypes"])
+  test(`a POST to ${path}`, async (given) => (await ask(path, { method: "POST", body: "hello" }, given))[2], path === "/pipe" ? "hello" : 'read "hello"');
 for (const path of Object.keys(routes).slice(1)) test(path, (given) => ask(path, undefined, given));
 test("listening", () => [server.listening, server.address(), events]);
 test("a port that is taken", () => http.createServer().listen(8080));
