@@ -47,7 +47,14 @@ const routes = {
     response.end(errors.map(({ code, message }) => `${code} ${message}`).join());
   },
   "/classes"(request, response) {
-    response.end(String([request instanceof http.IncomingMessage, response instanceof http.ServerResponse, response.req === request, response.headersSent]));
+    response.end(
+      String([
+        request instanceof http.IncomingMessage,
+        response instanceof http.ServerResponse,
+        response.req === request,
+        response.headersSent,
+      ]),
+    );
   },
   "/events"(request, response) {
     let body = "";
@@ -76,7 +83,11 @@ const ask = async (path, init, { env, ctx }) => {
 test("a GET", (given) => ask("/echo?a=1", { headers: { "x-y": "z", cookie: "a=b" } }, given));
 test("a POST", (given) => ask("/echo", { method: "POST", body: "hello" }, given));
 for (const path of ["/events", "/pipe", "/prototypes"])
-  test(`a POST to ${path}`, async (given) => (await ask(path, { method: "POST", body: "hello" }, given))[2], path === "/pipe" ? "hello" : 'read "hello"');
+  test(
+    `a POST to ${path}`,
+    async (given) => (await ask(path, { method: "POST", body: "hello" }, given))[2],
+    path === "/pipe" ? "hello" : 'read "hello"',
+  );
 for (const path of Object.keys(routes).slice(1)) test(path, (given) => ask(path, undefined, given));
 test("listening", () => [server.listening, server.address(), events]);
 test("a port that is taken", () => http.createServer().listen(8080));
@@ -86,7 +97,8 @@ test("any port", () => {
   other.close();
   return [port > 1024, other.listening, other.address()];
 });
-test("handleAsNodeRequest: a number", async ({ env, ctx }) => (await handleAsNodeRequest(8080, new Request("https://x/empty"), env, ctx)).status);
+test("handleAsNodeRequest: a number", async ({ env, ctx }) =>
+  (await handleAsNodeRequest(8080, new Request("https://x/empty"), env, ctx)).status);
 test("handleAsNodeRequest: nobody listens", ({ env, ctx }) => handleAsNodeRequest(9999, new Request("https://x/"), env, ctx));
 test("handleAsNodeRequest: no port", ({ env, ctx }) => handleAsNodeRequest(undefined, new Request("https://x/"), env, ctx));
 test("httpServerHandler: nothing", () => httpServerHandler());
