@@ -95,7 +95,8 @@ function prepare(config) {
   env = {};
   for (const { name, kind, value } of config.bindings) {
     if (kind === "durable_object") env[name] = new DurableObjectNamespace(value);
-    else if (kind !== "service") env[name] = value;
+    // The host makes objects without a prototype.
+    else if (kind !== "service") env[name] = JSON.parse(JSON.stringify(value));
   }
   setEnv(env);
   setDeletesAlarm(config.deleteAllDeletesAlarm);
