@@ -98,6 +98,65 @@ fn an_isolate_that_is_full_for_good_is_replaced() {
     assert_eq!(dev.node(), node, "the node was not restarted");
 }
 
+/// What V8 cannot come back from, beside cells on every shard.
+const FATAL: &str = r#"
+import { DurableObject } from "cloudflare:workers";
+
+export class Counter extends DurableObject {
+  add() { const n = (this.ctx.storage.kv.get("n") ?? 0) + 1; this.ctx.storage.kv.put("n", n); return n; }
+  split() { return "x".repeat(5e8).split("").length; }
+}
+export default {
+  async fetch(request, env) {
+    const [, act, name] = new URL(request.url).pathname.split("/");
+    const cell = env.COUNTER.getByName(name);
+    if (act === "add") return new Response(await cell.add());
+    if (act === "cell") try { return new Response(await cell.split()); } catch (error) { return new Response(error.message, { status: 599 }); }
+    if (act === "split") return new Response("x".repeat(5e8).split("").length);
+    return new Response("fine");
+  },
+};
+"#;
+
+#[test]
+fn what_v8_cannot_survive_ends_a_shard_and_not_the_node() {
+    let config = r#"{
+      "name": "fatal", "main": "src/index.js", "compatibility_date": "2026-01-01",
+      "durable_objects": { "bindings": [{ "name": "COUNTER", "class_name": "Counter" }] },
+      "migrations": [{ "tag": "v1", "new_sqlite_classes": ["Counter"] }]
+    }"#;
+    let project = Project::new(&[("wrangler.jsonc", config), ("src/index.js", FATAL)]);
+    let mut dev = with(&project, &[("CELLD_SHARDS", "2")]);
+    let (node, address) = (dev.node(), dev.address());
+    let names = ["a", "b", "c", "d", "e", "f"];
+    let mut counts = [0; 6];
+    let mut add_all = |dev: &mut Dev| {
+        for (name, count) in names.iter().zip(&mut counts) {
+            *count += 1;
+            // A connection may go to a shard that is just being replaced.
+            let answer = eventually("the cell answers", || {
+                celld_tests::get(address, &format!("/add/{name}")).ok().filter(|answer| answer.status == 200)
+            });
+            let now: u64 = answer.body.parse().expect("a number");
+            assert!(now >= *count, "{name} lost a write: {now} instead of {count}; {}", dev.log());
+            *count = now;
+        }
+    };
+    add_all(&mut dev);
+    // Alone, then in a cell that another shard may have called.
+    let answer = celld_tests::get(address, "/split/a");
+    assert!(answer.is_err(), "the connection was closed: {answer:?}");
+    add_all(&mut dev);
+    for _ in 0..2 {
+        let answer = celld_tests::get(address, "/cell/b");
+        assert!(answer.as_ref().map_or(true, |answer| answer.status == 599), "{answer:?}");
+        add_all(&mut dev);
+    }
+    assert_eq!(dev.get("/fine").body, "fine");
+    assert_eq!(dev.node(), node, "the node was not restarted: {}", dev.log());
+    assert!(dev.stop().success(), "{}", dev.log());
+}
+
 /// Uses processor time in slices, none of which is long.
 const SLICES: &str = r#"
 import { DurableObject } from "cloudflare:workers";

@@ -2,35 +2,62 @@
 
 use std::net::TcpStream;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::thread::JoinHandle;
 
-use parking_lot::Mutex;
+use parking_lot::{Mutex, RwLock};
 use tokio::sync::{mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
 
 use crate::deployment::Deployment;
 use crate::host::Host;
-use crate::platform::guard;
 use crate::platform::modules::{Modules, ModulesError};
-use crate::shard::calls::{Call, Router};
+use crate::platform::{fatal, guard};
+use crate::shard::calls::{Call, Door, Router, reply};
 use crate::shard::watch::{self, Watch};
-use crate::shard::{BuildError, Census, Command, Shard, ShardOptions, StoppedCell};
+use crate::shard::{BuildError, Census, Command, OpenConnections, Shard, ShardOptions, Start, StoppedCell};
+use crate::socket::Lines;
+
+/// How many shards may be lost before the process should be replaced: each leaves its memory behind, up to half a gigabyte.
+const MAX_LOST: u64 = 4;
 
 /// All shards of the process.
 pub struct Engine {
-    shards: Vec<ShardHandle>,
-    router: Router,
-    threads: Mutex<Vec<JoinHandle<()>>>,
-    serving: Mutex<Option<Arc<Deployment>>>,
+    shared: Arc<Shared>,
+    watchdog: Mutex<Option<JoinHandle<()>>>,
     /// Ends the watchdog.
     stopped: Arc<AtomicBool>,
     /// One deployment is adopted at a time.
     adopting: tokio::sync::Mutex<()>,
 }
 
+/// What the watchdog needs to start a shard in the place of one that was lost.
+struct Shared {
+    options: Arc<ShardOptions>,
+    host: Arc<dyn Host>,
+    router: Router,
+    shards: Vec<RwLock<ShardHandle>>,
+    serving: Mutex<Option<Served>>,
+    /// Shards that were lost.
+    lost: AtomicU64,
+    /// Cancelled when too many were.
+    worn: CancellationToken,
+}
+
+#[derive(Clone)]
+struct Served {
+    deployment: Arc<Deployment>,
+    modules: Arc<[Arc<Modules>]>,
+}
+
 struct ShardHandle {
     commands: mpsc::UnboundedSender<Command>,
     load: Arc<AtomicUsize>,
+    thread: Option<JoinHandle<()>>,
+    /// Cancelled when the thread is lost.
+    lost: CancellationToken,
+    open: Arc<OpenConnections>,
+    lines: Lines,
 }
 
 /// Why a deployment was not adopted; the previous one goes on serving.
@@ -45,6 +72,9 @@ pub enum AdoptError {
     /// A shard has stopped.
     #[error("the engine is stopping")]
     Stopping,
+    /// V8 gave up on a shard meanwhile.
+    #[error("a shard was lost while the deployment was adopted; try again")]
+    ShardLost,
 }
 
 impl From<ModulesError> for AdoptError {
@@ -81,139 +111,209 @@ impl Drop for Alive {
     }
 }
 
+impl Shared {
+    /// Starts the thread of a shard, and opens its door.
+    fn start(&self, index: usize, life: u64) -> std::io::Result<(ShardHandle, Arc<Watch>)> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let (sender, commands) = mpsc::unbounded_channel();
+        let lost = CancellationToken::new();
+        let (door, mailbox) = Door::new(lost.clone());
+        let watch = Arc::<Watch>::default();
+        let mut handle = ShardHandle {
+            commands: sender,
+            load: Arc::default(),
+            thread: None,
+            lost: lost.clone(),
+            open: Arc::default(),
+            lines: Lines::default(),
+        };
+        let start = Start {
+            index,
+            life,
+            options: self.options.clone(),
+            host: self.host.clone(),
+            router: self.router.clone(),
+            load: handle.load.clone(),
+            watch: watch.clone(),
+            lost,
+            open: handle.open.clone(),
+            lines: handle.lines.clone(),
+            commands,
+            mailbox,
+        };
+        // A signal handler may look at it as long as the process lives.
+        let flag: &'static Arc<Watch> = Box::leak(Box::new(watch.clone()));
+        let thread = std::thread::Builder::new().name(format!("shard-{index}")).spawn(move || {
+            let _alive = Alive;
+            fatal::guard_thread(&flag.lost);
+            let local = tokio::task::LocalSet::new();
+            local.block_on(&runtime, Shard::run(start));
+        });
+        handle.thread = Some(thread?);
+        self.router.open(index, door);
+        Ok((handle, watch))
+    }
+
+    /// Starts a shard in the place of one whose thread is parked for good. Its cells come back from what is durable.
+    fn replace(&self, index: usize) -> Arc<Watch> {
+        let life = self.lost.fetch_add(1, Ordering::Relaxed) + 1;
+        tracing::error!(
+            shard = index,
+            "V8 gave up on an isolate, as a rule because one allocation was too large. The shard's connections are closed, and a new \
+             one takes its place"
+        );
+        if life >= MAX_LOST {
+            self.worn.cancel();
+        }
+        let (handle, watch) = match self.start(index, life) {
+            Ok(started) => started,
+            Err(error) => {
+                tracing::error!(shard = index, %error, "no thread for the new shard: the process ends");
+                std::process::abort();
+            }
+        };
+        if let Some(Served { deployment, modules }) = self.serving.lock().clone() {
+            // A thread that has just started takes commands.
+            let _ = handle.commands.send(Command::Serve(deployment, modules));
+        }
+        // The old thread is never joined.
+        let old = std::mem::replace(&mut *self.shards[index].write(), handle);
+        old.lost.cancel();
+        old.open.shut_down();
+        old.lines.hang_up();
+        watch
+    }
+
+    /// Sends each shard a command made by `command`, and gives what they answer; `None` from those that are gone.
+    async fn ask<T>(&self, command: impl Fn(oneshot::Sender<T>) -> Command) -> Vec<Option<T>> {
+        let mut asked = Vec::new();
+        for shard in &self.shards {
+            let (to, answer) = oneshot::channel();
+            let shard = shard.read();
+            let sent = shard.commands.send(command(to)).is_ok();
+            asked.push((sent, answer, shard.lost.clone()));
+        }
+        let mut answers = Vec::new();
+        for (sent, answer, lost) in asked {
+            answers.push(if sent { reply(answer, &lost).await } else { None });
+        }
+        answers
+    }
+
+    fn tell(&self, command: impl Fn() -> Command) {
+        for shard in &self.shards {
+            // One that has stopped needs no telling.
+            let _ = shard.read().commands.send(command());
+        }
+    }
+}
+
 impl Engine {
     /// Starts the threads. They serve nothing until a deployment is adopted.
     pub fn start(options: ShardOptions, host: Arc<dyn Host>) -> Result<Engine, StartError> {
         deno_core::v8::V8::set_flags_from_string(guard::WASM_FLAG);
         deno_core::JsRuntime::init_platform(None);
-        let options = Arc::new(options);
-        let (router, mailboxes) = Router::new(options.shards);
-        let mut shards = Vec::new();
-        let mut threads = Vec::new();
-        let watches: Vec<Arc<Watch>> = (0..options.shards).map(|_| Arc::default()).collect();
-        for (index, mailbox) in mailboxes.into_iter().enumerate() {
-            let failed = |cause| StartError::Shard { shard: index, cause };
-            let runtime =
-                tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
-            let (commands, receiver) = mpsc::unbounded_channel();
-            let load = Arc::new(AtomicUsize::new(0));
-            shards.push(ShardHandle { commands, load: load.clone() });
-            let (options, host, router) = (options.clone(), host.clone(), router.clone());
-            let watch = watches[index].clone();
-            let thread = std::thread::Builder::new().name(format!("shard-{index}")).spawn(move || {
-                let _alive = Alive;
-                let local = tokio::task::LocalSet::new();
-                local.block_on(
-                    &runtime,
-                    Shard::run(index, options, host, router, load, watch, receiver, mailbox),
-                );
-            });
-            threads.push(thread.map_err(failed)?);
-        }
-        let stopped = Arc::new(AtomicBool::new(false));
-        let stop = stopped.clone();
-        let watchdog = std::thread::Builder::new().name("watchdog".into());
-        threads.push(watchdog.spawn(move || watch::run(&watches, &stop)).map_err(StartError::Watchdog)?);
-        Ok(Engine {
-            stopped,
-            shards,
-            router,
-            threads: Mutex::new(threads),
+        let mut shared = Shared {
+            router: Router::new(options.shards),
+            options: Arc::new(options),
+            host,
+            shards: Vec::new(),
             serving: Mutex::new(None),
+            lost: AtomicU64::new(0),
+            worn: CancellationToken::new(),
+        };
+        let mut watches = Vec::new();
+        for index in 0..shared.options.shards {
+            let started = shared.start(index, 0);
+            let (handle, watch) = started.map_err(|cause| StartError::Shard { shard: index, cause })?;
+            shared.shards.push(RwLock::new(handle));
+            watches.push(watch);
+        }
+        let shared = Arc::new(shared);
+        let stopped = Arc::new(AtomicBool::new(false));
+        let (stop, replacing) = (stopped.clone(), shared.clone());
+        let watchdog = std::thread::Builder::new()
+            .name("watchdog".into())
+            .spawn(move || watch::run(watches, &stop, |index| replacing.replace(index)))
+            .map_err(StartError::Watchdog)?;
+        Ok(Engine {
+            shared,
+            watchdog: Mutex::new(Some(watchdog)),
+            stopped,
             adopting: tokio::sync::Mutex::new(()),
         })
     }
 
     /// Gives a public connection to the shard with the least work. The socket must be in non-blocking mode.
     pub fn accept(&self, stream: TcpStream) {
-        let least = self.shards.iter().min_by_key(|shard| shard.load.load(Ordering::Relaxed));
+        let least = self.shared.shards.iter().min_by_key(|shard| shard.read().load.load(Ordering::Relaxed));
         if let Some(shard) = least {
             // A shard that has stopped drops the connection.
-            let _ = shard.commands.send(Command::Connection(stream));
+            let _ = shard.read().commands.send(Command::Connection(stream));
         }
     }
 
     /// Builds the deployment on every shard, then switches all of them to it. On an error nothing has changed.
     pub async fn adopt(&self, deployment: Arc<Deployment>) -> Result<(), AdoptError> {
-        let modules: Arc<[Arc<Modules>]> = deployment
-            .scripts()
-            .map(|script| Modules::new(script.clone()).map(Arc::new))
-            .collect::<Result<_, _>>()?;
+        let modules = deployment.scripts().map(|script| Modules::new(script.clone()).map(Arc::new));
+        let modules: Arc<[Arc<Modules>]> = modules.collect::<Result<_, _>>()?;
         let _one = self.adopting.lock().await;
-        let mut built = Vec::new();
-        for shard in &self.shards {
-            let (done, outcome) = oneshot::channel();
-            let command = Command::Prepare(deployment.clone(), modules.clone(), done);
-            shard.commands.send(command).map_err(|_| AdoptError::Stopping)?;
-            built.push(outcome);
-        }
-        let mut failure = None;
-        for outcome in built {
-            if let Err(error) =
-                outcome.await.map_err(|_| AdoptError::Stopping).and_then(|r| r.map_err(Into::into))
-            {
-                failure = Some(error);
-            }
-        }
+        let lives = self.shared.lost.load(Ordering::Relaxed);
+        let prepare = |done| Command::Prepare(deployment.clone(), modules.clone(), done);
+        let built = self.shared.ask(prepare).await;
+        let failure = built.into_iter().find_map(|built| match built {
+            Some(Ok(())) => None,
+            Some(Err(error)) => Some(error.into()),
+            None => Some(AdoptError::Stopping),
+        });
+        let is_whole = self.shared.lost.load(Ordering::Relaxed) == lives;
         if let Some(error) = failure {
-            for shard in &self.shards {
-                let _ = shard.commands.send(Command::Discard);
-            }
-            return Err(error);
+            self.shared.tell(|| Command::Discard);
+            return Err(if is_whole { error } else { AdoptError::ShardLost });
         }
-        let mut switched = Vec::new();
-        for shard in &self.shards {
-            let (done, outcome) = oneshot::channel();
-            shard.commands.send(Command::Switch(done)).map_err(|_| AdoptError::Stopping)?;
-            switched.push(outcome);
+        // A shard that is lost from here on is replaced by one that serves this.
+        let before = self.shared.serving.lock().replace(Served { deployment, modules });
+        if self.shared.ask(Command::Switch).await.iter().any(Option::is_none)
+            && self.shared.lost.load(Ordering::Relaxed) == lives
+        {
+            *self.shared.serving.lock() = before;
+            return Err(AdoptError::Stopping);
         }
-        for outcome in switched {
-            outcome.await.map_err(|_| AdoptError::Stopping)?;
-        }
-        *self.serving.lock() = Some(deployment);
         Ok(())
     }
 
     /// The deployment that new events run on.
     pub fn serving(&self) -> Option<Arc<Deployment>> {
-        self.serving.lock().clone()
+        self.shared.serving.lock().as_ref().map(|served| served.deployment.clone())
     }
 
-    /// Calls a cell.
-    pub fn call(&self, call: Call) {
-        self.router.send(call);
+    /// Calls a cell. The token is for [`reply`](crate::shard::calls::reply).
+    pub fn call(&self, call: Call) -> CancellationToken {
+        self.shared.router.send(call)
+    }
+
+    /// Resolves when so many shards were lost that the process should be replaced.
+    pub async fn worn(&self) {
+        self.shared.worn.cancelled().await;
     }
 
     /// The counters of each shard; a shard that has stopped is left out.
     pub async fn census(&self) -> Vec<Census> {
-        let mut all = Vec::new();
-        for shard in &self.shards {
-            let (reply, census) = oneshot::channel();
-            if shard.commands.send(Command::Census(reply)).is_ok() {
-                all.extend(census.await);
-            }
-        }
-        all
+        self.shared.ask(Command::Census).await.into_iter().flatten().collect()
     }
 
     /// Finishes the requests that were accepted, then ends the threads. Every write is committed to the log when this returns, and
     /// nobody uses the image files of the cells that it names.
     pub async fn stop(&self) -> Vec<StoppedCell> {
-        let (mut stopped, mut cells) = (Vec::new(), Vec::new());
-        for shard in &self.shards {
-            let (done, outcome) = oneshot::channel();
-            if shard.commands.send(Command::Stop(done)).is_ok() {
-                stopped.push(outcome);
-            }
-        }
-        for outcome in stopped {
-            // A shard that has stopped already cannot answer.
-            cells.extend(outcome.await.unwrap_or_default());
-        }
+        let stopped = self.shared.ask(Command::Stop).await;
         self.stopped.store(true, Ordering::Relaxed);
-        let threads = std::mem::take(&mut *self.threads.lock());
+        let mut threads: Vec<JoinHandle<()>> = self.watchdog.lock().take().into_iter().collect();
+        // A shard that did not answer has ended already, or never will.
+        for (shard, _) in self.shared.shards.iter().zip(&stopped).filter(|(_, answer)| answer.is_some()) {
+            threads.extend(shard.write().thread.take());
+        }
         let joined = tokio::task::spawn_blocking(move || threads.into_iter().for_each(|t| drop(t.join())));
         let _ = joined.await;
-        cells
+        stopped.into_iter().flatten().flatten().collect()
     }
 }

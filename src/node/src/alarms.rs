@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use celld_bucket::Bucket;
 use celld_engine::Engine;
-use celld_engine::shard::calls::{Call, CallTarget};
+use celld_engine::shard::calls::{Call, CallTarget, reply};
 use celld_ids::{CellScope, SessionId};
 use celld_replica::{Wake, due_wakes, read_leases, remove_wake};
 use tokio::sync::oneshot;
@@ -102,10 +102,11 @@ impl Waker {
             *pause -= 1;
             return;
         }
-        let (reply, alarm) = oneshot::channel();
-        self.engine.call(Call { scope: wake.scope.clone(), name: None, target: CallTarget::Wake { reply } });
-        match alarm.await {
-            Ok(Ok(alarm)) => {
+        let (to, alarm) = oneshot::channel();
+        let target = CallTarget::Wake { reply: to };
+        let lost = self.engine.call(Call { scope: wake.scope.clone(), name: None, target });
+        match reply(alarm, &lost).await {
+            Some(Ok(alarm)) => {
                 self.failing.remove(&wake.scope);
                 // The cell is ours and its alarm durable: this entry belongs to one that it had before.
                 if alarm != Some(wake.due_ms)
@@ -114,14 +115,14 @@ impl Waker {
                     tracing::debug!(cell = %wake.scope, %error, "a wake entry that is out of date stays for now");
                 }
             }
-            Ok(Err(error)) => {
+            Some(Err(error)) => {
                 let (pause, failures) = self.failing.entry(wake.scope.clone()).or_default();
                 *failures += 1;
                 *pause = (1 << (*failures).min(8)).min(MAX_PAUSE);
                 tracing::warn!(cell = %wake.scope, error = error.message, "cannot wake a cell for its alarm");
             }
-            // The node is stopping.
-            Err(_) => {}
+            // The node is stopping, or the next round tries again.
+            None => {}
         }
     }
 }

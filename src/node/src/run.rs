@@ -72,6 +72,11 @@ pub enum NodeError {
     /// The node has stopped because it may no longer serve. The process exits with code 3.
     #[error("SELF-FENCE: {0}")]
     SelfFence(String),
+    /// V8 has given up on several shards, whose memory stays behind. Everything is durable; whoever runs the process starts it again.
+    #[error(
+        "V8 gave up on too many isolates in one process: it has to be started again to free their memory"
+    )]
+    Worn,
 }
 
 /// Runs a node until `stop` is cancelled, or until it may no longer serve. `ready` is called once, when the listeners are open.
@@ -215,8 +220,14 @@ async fn run_to_the_end(
     let accept_task = tokio::spawn(accept(public_listener, engine.clone(), stop.clone()));
     ready(addresses);
 
+    let mut is_worn = false;
     let fenced = tokio::select! {
         () = stop.cancelled() => None,
+        () = engine.worn() => {
+            is_worn = true;
+            stop.cancel();
+            None
+        }
         cause = log_failure(host.log()) => Some(cause),
         kept = &mut lease_task => match kept {
             Ok(Err(error)) => Some(error.to_string()),
@@ -240,7 +251,7 @@ async fn run_to_the_end(
     // Neither can fail in a way that anybody could still act on.
     let _ =
         tokio::time::timeout(Duration::from_secs(2), async { tokio::join!(lease_task, internal_task) }).await;
-    Ok(())
+    if is_worn { Err(NodeError::Worn) } else { Ok(()) }
 }
 
 fn open(which: &'static str, listener: crate::config::Listener) -> Result<TcpListener, NodeError> {

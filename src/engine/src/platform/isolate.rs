@@ -15,6 +15,7 @@ use serde::Serialize;
 
 use super::console::{Console, ConsoleSink};
 use super::errors::UserError;
+use super::fatal::{self, Inside};
 use super::guard::{self, IsolateGuard};
 use super::loader::Loader;
 use super::modules::Modules;
@@ -104,6 +105,8 @@ impl Isolate {
         let guard = IsolateGuard::new(memory_limit);
         let evaluated = modules.clone();
         let loader = Rc::new(Loader::new(modules.clone()));
+        // A new isolate is the current one of its thread at once.
+        let _inside = Inside::new();
         let runtime = JsRuntime::try_new(RuntimeOptions {
             startup_snapshot: Some(snapshot.bytes),
             residual_lazy_js_sources: snapshot.residual_js,
@@ -123,6 +126,7 @@ impl Isolate {
         state.borrow_mut().put(permissions);
         state.borrow_mut().put(Console { sink: console, mapper });
         guard.attach(&mut runtime);
+        runtime.v8_isolate().set_oom_error_handler(fatal::out_of_memory);
         // Until here an error drops a runtime whose isolate is entered, as V8 wants it.
         let booted = boot(&mut runtime, &modules)?;
         let raw = RawIsolate::of(&mut runtime);
@@ -143,8 +147,9 @@ impl Isolate {
     /// Enters the isolate until the guard is dropped. Guards of several isolates must be dropped in the
     /// reverse order of their making.
     pub fn enter(&mut self) -> Entered<'_> {
+        let inside = Inside::new();
         self.raw.enter();
-        Entered { isolate: self }
+        Entered { isolate: self, _inside: inside }
     }
 
     /// The modules the isolate was started for.
@@ -214,6 +219,7 @@ fn boot(runtime: &mut JsRuntime, modules: &Modules) -> Result<Booted, IsolateErr
 
 impl Drop for Isolate {
     fn drop(&mut self) {
+        let _inside = Inside::new();
         self.raw.enter();
         // SAFETY: `self` is being dropped, nothing uses `runtime` after this. It exits the isolate.
         unsafe { ManuallyDrop::drop(&mut self.runtime) };
@@ -223,6 +229,7 @@ impl Drop for Isolate {
 /// The right to use an [`Isolate`]: it is the current one of its thread until this is dropped.
 pub struct Entered<'a> {
     isolate: &'a mut Isolate,
+    _inside: Inside,
 }
 
 impl Entered<'_> {
@@ -262,6 +269,7 @@ impl RawIsolate {
     async fn entered_while_polled<F: Future>(self, future: F) -> F::Output {
         let mut future = pin!(future);
         std::future::poll_fn(|context| {
+            let _inside = Inside::new();
             self.enter();
             let progress = future.as_mut().poll(context);
             self.exit();

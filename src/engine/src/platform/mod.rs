@@ -6,7 +6,7 @@
 //! * [`extensions`] is the one ordered list of extensions, for the snapshot and for the runtime.
 //! * [`deny`] closes everything that was not looked at; [`permissions`] and [`memfs`] close the host.
 //! * [`modules`] and [`loader`] serve a deployment's modules; [`isolate`] starts an isolate, [`guard`]
-//!   keeps it to its limits.
+//!   keeps it to its limits, and `fatal` parks its thread when V8 gives up.
 //! * [`console`] and [`errors`] report to the developer, in positions of the source files.
 
 pub mod builtins;
@@ -15,6 +15,7 @@ pub mod console;
 pub mod deny;
 pub mod errors;
 pub mod extensions;
+pub(crate) mod fatal;
 pub mod guard;
 pub mod isolate;
 pub mod loader;

@@ -14,6 +14,7 @@ use deno_error::JsErrorBox;
 use http_body_util::BodyExt;
 use hyper::body::{Body as HttpBody, Frame, Incoming, SizeHint};
 use tokio::sync::mpsc;
+use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
 /// Chunks that may wait between the two ends of a stream.
 const STREAM_DEPTH: usize = 4;
@@ -52,6 +53,13 @@ pub enum Body {
         /// The whole allowance, for the error.
         limit: u64,
     },
+    /// A body that comes from another thread, cut off when that thread is lost.
+    Elsewhere {
+        /// The body.
+        inner: Box<Body>,
+        /// Resolves when the thread is lost.
+        lost: Pin<Box<WaitForCancellationFutureOwned>>,
+    },
 }
 
 /// The sending end of [`Body::Stream`].
@@ -64,6 +72,16 @@ impl Body {
         (sender, Body::Stream { chunks, length })
     }
 
+    /// The same body for a reader on another thread than the one that `lost` stands for.
+    pub(crate) fn until(self, lost: &CancellationToken) -> Body {
+        match self {
+            Body::Stream { .. } | Body::Incoming { .. } => {
+                Body::Elsewhere { inner: Box::new(self), lost: Box::pin(lost.clone().cancelled_owned()) }
+            }
+            whole => whole,
+        }
+    }
+
     /// `true` when there is certainly nothing to read.
     pub fn is_empty(&self) -> bool {
         match self {
@@ -71,6 +89,7 @@ impl Body {
             Body::Full(bytes) => bytes.is_empty(),
             Body::Stream { length, .. } => *length == Some(0),
             Body::Incoming { inner, .. } => inner.is_end_stream(),
+            Body::Elsewhere { inner, .. } => inner.is_empty(),
         }
     }
 
@@ -81,6 +100,7 @@ impl Body {
             Body::Full(bytes) => Some(bytes.len() as u64),
             Body::Stream { length, .. } => *length,
             Body::Incoming { inner, .. } => inner.size_hint().exact(),
+            Body::Elsewhere { inner, .. } => inner.length(),
         }
     }
 }
@@ -113,6 +133,13 @@ impl HttpBody for Body {
                     Poll::Ready(Some(Ok(frame)))
                 }
             },
+            Body::Elsewhere { inner, lost } => {
+                let progress = Pin::new(&mut **inner).poll_frame(cx);
+                if progress.is_pending() && lost.as_mut().poll(cx).is_ready() {
+                    return Poll::Ready(Some(Err(BodyError::Cut("its thread was lost".to_owned()))));
+                }
+                progress
+            }
         }
     }
 
@@ -122,6 +149,7 @@ impl HttpBody for Body {
             Body::Full(bytes) => bytes.is_empty(),
             Body::Stream { .. } => false,
             Body::Incoming { inner, .. } => inner.is_end_stream(),
+            Body::Elsewhere { inner, .. } => inner.is_end_stream(),
         }
     }
 

@@ -1,9 +1,13 @@
 //! Calls into cells from another thread or isolate. One handle hides where the cell is: the caller sends a [`Call`] to the shard
 //! that the scope's hash chooses, and that shard runs it in the isolate of the deployment it serves.
 
+use std::sync::Arc;
+
 use celld_ids::CellScope;
 use http::HeaderMap;
+use parking_lot::RwLock;
 use tokio::sync::{mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
 
 use super::body::Body;
 use super::events::{ErrorDescription, FetchReply, RpcReply};
@@ -128,31 +132,54 @@ impl CallTarget {
     }
 }
 
-/// The sending ends of all shards' mailboxes.
+/// The way into each shard.
 #[derive(Clone)]
 pub struct Router {
-    mailboxes: std::sync::Arc<[mpsc::Sender<Mail>]>,
+    doors: Arc<[RwLock<Door>]>,
+}
+
+/// The way into one shard.
+#[derive(Clone)]
+pub(crate) struct Door {
+    mailbox: mpsc::Sender<Mail>,
+    /// Cancelled when the shard's thread is lost: nothing that was posted will be answered.
+    lost: CancellationToken,
+}
+
+impl Door {
+    /// A door, and what comes in by it.
+    pub fn new(lost: CancellationToken) -> (Door, mpsc::Receiver<Mail>) {
+        let (mailbox, receiver) = mpsc::channel(MAILBOX_DEPTH);
+        (Door { mailbox, lost }, receiver)
+    }
 }
 
 impl Router {
-    /// A router over `count` shards, and the receiving ends.
-    pub(crate) fn new(count: usize) -> (Router, Vec<mpsc::Receiver<Mail>>) {
-        let (senders, receivers): (Vec<_>, Vec<_>) = (0..count).map(|_| mpsc::channel(MAILBOX_DEPTH)).unzip();
-        (Router { mailboxes: senders.into() }, receivers)
+    /// A router over `count` shards that are not there yet.
+    pub(crate) fn new(count: usize) -> Router {
+        Router { doors: (0..count).map(|_| RwLock::new(Door::new(CancellationToken::new()).0)).collect() }
     }
 
-    /// Sends the call on its way; a shard without room, or gone, answers with an error at once.
-    pub fn send(&self, call: Call) {
-        let shard = super::cells::shard_of(call.scope.class(), call.scope.id(), self.mailboxes.len());
-        self.post(shard, Mail::Cell(call));
+    /// From now on mail for a shard goes in by `door`.
+    pub(crate) fn open(&self, shard: usize, door: Door) {
+        if let Some(place) = self.doors.get(shard) {
+            *place.write() = door;
+        }
+    }
+
+    /// Sends the call on its way; a shard without room, or gone, answers with an error at once. The token is for [`reply`].
+    pub fn send(&self, call: Call) -> CancellationToken {
+        let shard = super::cells::shard_of(call.scope.class(), call.scope.id(), self.doors.len());
+        self.post(shard, Mail::Cell(call))
     }
 
     /// Sends mail to a shard; one that does not exist, has no room or is gone answers with an error at once.
-    pub(crate) fn post(&self, shard: usize, mail: Mail) {
-        let Some(mailbox) = self.mailboxes.get(shard) else {
+    pub(crate) fn post(&self, shard: usize, mail: Mail) -> CancellationToken {
+        let Some(door) = self.doors.get(shard) else {
             mail.refuse(ErrorDescription::new("The destination of this RPC stub is gone."));
-            return;
+            return CancellationToken::new();
         };
+        let Door { mailbox, lost } = door.read().clone();
         if let Err(refused) = mailbox.try_send(mail) {
             let (mail, error) = match refused {
                 mpsc::error::TrySendError::Full(mail) => (
@@ -169,5 +196,15 @@ impl Router {
             };
             mail.refuse(error);
         }
+        lost
+    }
+}
+
+/// The answer of a shard; `None` when it has stopped, or when its thread was lost, which `lost` says.
+pub async fn reply<T>(answer: oneshot::Receiver<T>, lost: &CancellationToken) -> Option<T> {
+    tokio::select! {
+        biased;
+        answer = answer => answer.ok(),
+        () = lost.cancelled() => None,
     }
 }

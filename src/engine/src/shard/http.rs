@@ -17,6 +17,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::body::Body;
+use super::connections::Connection;
 use super::events::{Event, Failure, FetchReply, Reply};
 use super::run::Shard;
 use crate::socket::UpgradeSlot;
@@ -46,7 +47,7 @@ pub(crate) struct Connections {
 /// Serves one connection to its end.
 pub(crate) async fn serve_connection(shard: Rc<Shard>, stream: std::net::TcpStream) {
     let stream = match tokio::net::TcpStream::from_std(stream) {
-        Ok(stream) => stream,
+        Ok(stream) => Connection::new(stream, shard.state().open.clone()),
         Err(error) => {
             tracing::warn!(%error, "cannot register a connection");
             return;

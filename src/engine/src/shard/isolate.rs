@@ -169,6 +169,7 @@ impl ScriptIsolate {
             let mut op_state = op_state.borrow_mut();
             op_state.put(state.clone());
             op_state.put(state.shard.options.cache.clone());
+            op_state.put(state.shard.lines.clone());
             op_state.put(CellTable::default());
         }
         prepare(&mut isolate, &definition)?;

@@ -6,6 +6,7 @@ mod alarms;
 pub mod body;
 pub mod calls;
 mod cells;
+mod connections;
 mod deliver;
 pub mod events;
 mod extension;
@@ -31,19 +32,22 @@ use std::time::Duration;
 
 use celld_ids::CellScope;
 use celld_storage::{CellDb, ImagePath};
+use tokio_util::sync::CancellationToken;
 
 pub(crate) use cells::Resident;
 pub use extension::celld_events;
 pub use isolate::BuildError;
 pub(crate) use isolate::IsolateState;
 pub use run::{Census, StoppedCell};
-pub(crate) use run::{Command, Shard};
+pub(crate) use run::{Command, Shard, Start};
 
 use crate::host::{ActivateError, CommitLog, Host};
 use crate::platform::snapshot::Snapshot;
+use crate::socket::Lines;
 use crate::socket::parked::SocketEvent;
 use calls::Router;
 use cells::{Place, Residents};
+pub(crate) use connections::OpenConnections;
 
 /// What all shards of a process have in common.
 #[derive(Clone)]
@@ -89,6 +93,11 @@ pub(crate) struct ShardState {
     pub rewinds: tokio::sync::mpsc::UnboundedSender<(Rc<Resident>, Box<CellDb>)>,
     /// Public requests that are being answered, seen by the acceptor.
     pub load: Arc<AtomicUsize>,
+    /// Cancelled when this thread is lost; for those who wait for it.
+    pub lost: CancellationToken,
+    /// The connections and sockets that have to be closed then.
+    pub open: Arc<OpenConnections>,
+    pub lines: Lines,
     /// Residents that another isolate waits for, or that must leave a retiring one.
     wanted: RefCell<Vec<Rc<Resident>>>,
     wanted_signal: tokio::sync::Notify,

@@ -9,14 +9,14 @@ use deno_error::JsErrorBox;
 use serde::Serialize;
 use tokio::sync::oneshot;
 
-use super::calls::CallTarget;
+use super::calls::{CallTarget, reply};
 use super::cells::{Place, Resident, shard_of};
-use super::events::{ErrorDescription, Failure, body_of_resource, decode_headers, encode_headers};
+use super::events::{ErrorDescription, Failure, decode_headers, encode_headers};
 use super::isolate::{IsolateState, park};
-use super::rpc::{Destination, take_payload};
+use super::rpc::{Destination, outgoing, take_payload};
 use crate::host::LogFailed;
 use crate::shard::body::{Body, BodyResource};
-use crate::socket::{SocketResource, UpgradeSlot};
+use crate::socket::{Lines, SocketResource, UpgradeSlot};
 use crate::storage::table::CellTable;
 
 fn isolate(state: &RefCell<OpState>) -> Rc<IsolateState> {
@@ -282,25 +282,25 @@ pub(crate) async fn op_fetch_elsewhere(
     #[smi] rid: i32,
 ) -> Result<FetchAnswer, JsErrorBox> {
     let headers = decode_headers(&headers)?;
-    let (reply, answer) = oneshot::channel();
-    {
+    let (to, answer) = oneshot::channel();
+    let lost = {
         let mut state = state.borrow_mut();
         let body = match u32::try_from(rid) {
-            Ok(rid) => body_of_resource(&mut state, rid)?,
+            Ok(rid) => outgoing(&mut state, rid)?,
             Err(_) => Body::Empty,
         };
-        destination.send(&state, CallTarget::Fetch { method, url, headers, body, reply })?;
-    }
-    let response = match answer.await {
-        Ok(Ok(response)) => response,
-        Ok(Err(Failure::Host(error))) => {
+        destination.send(&state, CallTarget::Fetch { method, url, headers, body, reply: to })?
+    };
+    let response = match reply(answer, &lost).await {
+        Some(Ok(response)) => response,
+        Some(Err(Failure::Host(error))) => {
             return Ok(FetchAnswer { error: Some(error), ..FetchAnswer::default() });
         }
-        Ok(Err(Failure::Thrown(payload))) => {
-            let (thrown, caps, rids) = take_payload(&mut state.borrow_mut(), payload);
+        Some(Err(Failure::Thrown(payload))) => {
+            let (thrown, caps, rids) = take_payload(&mut state.borrow_mut(), payload, &lost);
             return Ok(FetchAnswer { thrown: Some(thrown), caps, rids, ..FetchAnswer::default() });
         }
-        Err(_) => {
+        None => {
             let error = ErrorDescription::new("The other side of this call stopped before it answered.");
             return Ok(FetchAnswer { error: Some(error), ..FetchAnswer::default() });
         }
@@ -310,13 +310,17 @@ pub(crate) async fn op_fetch_elsewhere(
     let status_text =
         reason.map(|reason| String::from_utf8_lossy(reason.as_bytes()).into_owned()).unwrap_or_default();
     let socket = match parts.extensions.remove::<UpgradeSlot>().and_then(|slot| slot.take()) {
-        Some(end) => i64::from(state.borrow_mut().resource_table.add(SocketResource::new(end))),
+        Some(end) => {
+            let mut state = state.borrow_mut();
+            state.borrow::<Lines>().note(&end);
+            i64::from(state.resource_table.add(SocketResource::new(end)))
+        }
         None => -1,
     };
     let length = body.length().and_then(|l| i64::try_from(l).ok()).unwrap_or(-1);
     let rid = match body {
         Body::Empty => -1,
-        body => i64::from(state.borrow_mut().resource_table.add(BodyResource::new(body))),
+        body => i64::from(state.borrow_mut().resource_table.add(BodyResource::new(body.until(&lost)))),
     };
     Ok(FetchAnswer {
         error: None,

@@ -7,9 +7,10 @@ use deno_core::{JsBuffer, OpState, ResourceId, ToJsBuffer, op2};
 use deno_error::JsErrorBox;
 use serde::{Deserialize, Serialize};
 use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
 
-use super::body::BodyResource;
-use super::calls::{Call, CallTarget, Mail, Payload, RpcCall};
+use super::body::{Body, BodyResource};
+use super::calls::{Call, CallTarget, Mail, Payload, RpcCall, reply};
 use super::events::{ErrorDescription, Failure, body_of_resource};
 use super::isolate::IsolateState;
 use super::ops::scope_of;
@@ -27,26 +28,26 @@ pub(crate) enum Destination {
 }
 
 impl Destination {
-    /// Sends a call on its way.
-    pub(super) fn send(self, state: &OpState, target: CallTarget) -> Result<(), JsErrorBox> {
+    /// Sends a call on its way. The token is for [`reply`].
+    pub(super) fn send(self, state: &OpState, target: CallTarget) -> Result<CancellationToken, JsErrorBox> {
         let shard = &state.borrow::<Rc<IsolateState>>().shard;
-        match (self, target) {
+        Ok(match (self, target) {
             (Destination::Cell(class, id, name), target) => {
-                shard.router.send(Call { scope: scope_of(&class, &id)?, name, target });
+                shard.router.send(Call { scope: scope_of(&class, &id)?, name, target })
             }
             (Destination::Export(index, isolate, target), CallTarget::Rpc(call)) => {
-                shard.router.post(index, Mail::Export { isolate, target, call });
+                shard.router.post(index, Mail::Export { isolate, target, call })
             }
             (Destination::Export(..), target) => {
                 target.refuse(ErrorDescription::new("What was handed out by RPC has no fetch handler."));
+                shard.lost.clone()
             }
             // Stateless: the Worker's isolate of the same shard is the nearest.
             (Destination::Entry(script, entrypoint, props), target) => {
                 let mail = Mail::Entry { script, entrypoint, props: props.to_vec(), target };
-                shard.router.post(shard.index, mail);
+                shard.router.post(shard.index, mail)
             }
-        }
-        Ok(())
+        })
     }
 }
 
@@ -79,26 +80,25 @@ pub(crate) async fn op_rpc_call(
     #[buffer] caps: Option<JsBuffer>,
     #[serde] rids: Vec<ResourceId>,
 ) -> Result<Answer, JsErrorBox> {
-    let (reply, answer) = oneshot::channel();
-    {
+    let (to, answer) = oneshot::channel();
+    let lost = {
         let mut state = state.borrow_mut();
-        let bodies =
-            rids.into_iter().map(|rid| body_of_resource(&mut state, rid)).collect::<Result<_, _>>()?;
+        let bodies = rids.into_iter().map(|rid| outgoing(&mut state, rid)).collect::<Result<_, _>>()?;
         let caps = caps.map(|caps| caps.to_vec());
         let args = bytes.map(|bytes| Payload { bytes: bytes.to_vec(), caps, bodies });
-        let call = RpcCall { path, args, reply };
-        destination.send(&state, CallTarget::Rpc(call))?;
-    }
-    let (payload, thrown) = match answer.await {
-        Ok(Ok(payload)) => (payload, false),
-        Ok(Err(Failure::Thrown(payload))) => (payload, true),
-        Ok(Err(Failure::Host(error))) => return Ok(Answer { error: Some(error), ..Answer::default() }),
-        Err(_) => {
+        let call = RpcCall { path, args, reply: to };
+        destination.send(&state, CallTarget::Rpc(call))?
+    };
+    let (payload, thrown) = match reply(answer, &lost).await {
+        Some(Ok(payload)) => (payload, false),
+        Some(Err(Failure::Thrown(payload))) => (payload, true),
+        Some(Err(Failure::Host(error))) => return Ok(Answer { error: Some(error), ..Answer::default() }),
+        None => {
             let error = ErrorDescription::new("The other side of this RPC call stopped before it answered.");
             return Ok(Answer { error: Some(error), ..Answer::default() });
         }
     };
-    let (bytes, caps, rids) = take_payload(&mut state.borrow_mut(), payload);
+    let (bytes, caps, rids) = take_payload(&mut state.borrow_mut(), payload, &lost);
     Ok(Answer { error: None, thrown, bytes: Some(bytes), caps, rids })
 }
 
@@ -115,16 +115,24 @@ pub(crate) fn op_rpc_post(
     router.post(shard as usize, Mail::Holders { isolate, target, change });
 }
 
-/// The parts of a payload as JavaScript takes them.
+/// A stream of this isolate for a reader on another thread.
+pub(super) fn outgoing(state: &mut OpState, rid: ResourceId) -> Result<Body, JsErrorBox> {
+    let body = body_of_resource(state, rid)?;
+    Ok(body.until(&state.borrow::<Rc<IsolateState>>().shard.lost))
+}
+
+/// The parts of a payload as JavaScript takes them. `lost` says that the thread is gone that its streams come from.
 pub(super) fn take_payload(
     state: &mut OpState,
     payload: Payload,
+    lost: &CancellationToken,
 ) -> (ToJsBuffer, Option<ToJsBuffer>, Vec<ResourceId>) {
     let Payload { bytes, caps, bodies } = payload;
+    let bodies = bodies.into_iter().map(|body| body.until(lost)).collect();
     (bytes.into(), caps.map(Into::into), add_bodies(state, bodies))
 }
 
 /// Makes the streams of a payload resources of this isolate.
-pub(super) fn add_bodies(state: &mut OpState, bodies: Vec<super::body::Body>) -> Vec<ResourceId> {
+pub(super) fn add_bodies(state: &mut OpState, bodies: Vec<Body>) -> Vec<ResourceId> {
     bodies.into_iter().map(|body| state.resource_table.add(BodyResource::new(body))).collect()
 }

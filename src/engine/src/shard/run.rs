@@ -21,10 +21,11 @@ use super::http::{Connections, serve_connection};
 use super::isolate::{BuildError, ScriptIsolate};
 use super::watch::Watch;
 use super::workers::Workers;
-use super::{ShardOptions, ShardState};
+use super::{OpenConnections, ShardOptions, ShardState};
 use crate::deployment::Deployment;
 use crate::host::Host;
 use crate::platform::modules::Modules;
+use crate::socket::Lines;
 use crate::socket::parked::SocketEvent;
 
 /// How often idle cells, draining isolates and forced moves are looked at.
@@ -38,6 +39,8 @@ pub(crate) enum Command {
     Connection(std::net::TcpStream),
     /// Build the isolates of the deployment beside those that serve.
     Prepare(Arc<Deployment>, Arc<[Arc<Modules>]>, oneshot::Sender<Result<(), BuildError>>),
+    /// Build the isolates of the deployment and serve it: this shard takes the place of one that was lost.
+    Serve(Arc<Deployment>, Arc<[Arc<Modules>]>),
     /// Serve new events from what was prepared last.
     Switch(oneshot::Sender<()>),
     /// Forget what was prepared last.
@@ -78,6 +81,23 @@ pub struct Census {
     pub moving_cells: usize,
 }
 
+/// What a shard starts with.
+pub(crate) struct Start {
+    pub index: usize,
+    /// How many shards of the process were lost before this one started.
+    pub life: u64,
+    pub options: Arc<ShardOptions>,
+    pub host: Arc<dyn Host>,
+    pub router: Router,
+    pub load: Arc<AtomicUsize>,
+    pub watch: Arc<Watch>,
+    pub lost: CancellationToken,
+    pub open: Arc<OpenConnections>,
+    pub lines: Lines,
+    pub commands: mpsc::UnboundedReceiver<Command>,
+    pub mailbox: mpsc::Receiver<Mail>,
+}
+
 /// One shard, on its own thread.
 pub(crate) struct Shard {
     state: Rc<ShardState>,
@@ -90,17 +110,9 @@ pub(crate) struct Shard {
 
 impl Shard {
     /// The body of the shard's thread; returns after [`Command::Stop`].
-    #[allow(clippy::too_many_arguments)]
-    pub async fn run(
-        index: usize,
-        options: Arc<ShardOptions>,
-        host: Arc<dyn Host>,
-        router: Router,
-        load: Arc<AtomicUsize>,
-        watch: Arc<Watch>,
-        mut commands: mpsc::UnboundedReceiver<Command>,
-        mut mailbox: mpsc::Receiver<Mail>,
-    ) {
+    pub async fn run(start: Start) {
+        let Start { index, life, options, host, router, load, watch, lost, open, lines, .. } = start;
+        let (mut commands, mut mailbox) = (start.commands, start.mailbox);
         let log = host.log();
         let (socket_events, said) = mpsc::unbounded_channel();
         let (rewinds, rewinds_asked) = mpsc::unbounded_channel();
@@ -118,11 +130,15 @@ impl Shard {
                 alarms: Default::default(),
                 rewinds,
                 load,
+                lost,
+                open,
+                lines,
                 wanted: RefCell::default(),
                 wanted_signal: tokio::sync::Notify::new(),
                 socket_events,
                 idle: RefCell::default(),
-                serial: std::cell::Cell::new(0),
+                // No isolate has the number of one that was lost: stubs may still name it.
+                serial: std::cell::Cell::new(life << 32),
             }),
             serving: RefCell::new(None),
             prepared: RefCell::new(None),
@@ -170,6 +186,20 @@ impl Shard {
                             stale.iter().for_each(|isolate| isolate.close());
                         }
                     }));
+                });
+            }
+            Command::Serve(deployment, modules) => {
+                tokio::task::spawn_local(async move {
+                    match Workers::build(&self.state, &deployment, &modules).await {
+                        // A newer deployment may have been adopted meanwhile.
+                        Ok(workers) if self.serving().is_some() => {
+                            workers.iter().for_each(|isolate| isolate.close());
+                        }
+                        Ok(workers) => self.serve(workers),
+                        Err(error) => {
+                            tracing::error!(shard = self.state.index, %error, "a new shard cannot serve")
+                        }
+                    }
                 });
             }
             Command::Switch(done) => {

@@ -19,6 +19,8 @@ const IDLE: u64 = 0;
 /// What the watchdog sees of one shard.
 #[derive(Default)]
 pub(crate) struct Watch {
+    /// V8 gave up on the thread, which is parked for good.
+    pub lost: AtomicBool,
     /// The number of the turn that runs, or [`IDLE`].
     turn: AtomicU64,
     /// How long the turn may take, in milliseconds.
@@ -72,13 +74,18 @@ impl Drop for Turn<'_> {
     }
 }
 
-/// The body of the watchdog's thread; returns when `stop` is set.
-pub(crate) fn run(shards: &[Arc<Watch>], stop: &AtomicBool) {
+/// The body of the watchdog's thread; returns when `stop` is set. `replace` starts a thread in the place of one that was lost.
+pub(crate) fn run(mut shards: Vec<Arc<Watch>>, stop: &AtomicBool, replace: impl Fn(usize) -> Arc<Watch>) {
     // The turn that each shard was at, and how often it was seen.
     let mut seen = vec![(IDLE, 0u64); shards.len()];
     while !stop.load(Ordering::Relaxed) {
         std::thread::sleep(LOOK);
-        for (watch, (turn, times)) in shards.iter().zip(&mut seen) {
+        for (index, (watch, (turn, times))) in shards.iter_mut().zip(&mut seen).enumerate() {
+            if watch.lost.load(Ordering::Acquire) {
+                *watch = replace(index);
+                (*turn, *times) = (IDLE, 0);
+                continue;
+            }
             let now = watch.turn.load(Ordering::Acquire);
             *times = if now == *turn { *times + 1 } else { 0 };
             *turn = now;

@@ -1,7 +1,7 @@
 //! A pair of connected ends in memory. Each end can move to another thread; frames keep their order.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
 use tokio::sync::Notify;
@@ -121,16 +121,45 @@ impl SocketEnd {
 
     /// Ends both directions; what was sent before can still be read at the other end.
     pub fn hang_up(&self) {
-        self.outgoing.state.lock().writer_left = true;
-        self.outgoing.readable.notify_one();
-        self.outgoing.drained.notify_one();
-        let mut incoming = self.incoming.state.lock();
-        incoming.reader_left = true;
-        incoming.frames = VecDeque::new();
-        incoming.bytes = 0;
-        drop(incoming);
-        self.incoming.drained.notify_one();
-        self.incoming.readable.notify_one();
+        hang_up(&self.incoming, &self.outgoing);
+    }
+}
+
+fn hang_up(incoming: &Lane, outgoing: &Lane) {
+    outgoing.state.lock().writer_left = true;
+    outgoing.readable.notify_one();
+    outgoing.drained.notify_one();
+    let mut state = incoming.state.lock();
+    state.reader_left = true;
+    state.frames = VecDeque::new();
+    state.bytes = 0;
+    drop(state);
+    incoming.drained.notify_one();
+    incoming.readable.notify_one();
+}
+
+/// The sockets of one thread, for whoever has to hang them up when the thread is lost.
+#[derive(Clone, Default)]
+pub(crate) struct Lines(Arc<Mutex<Vec<[Weak<Lane>; 2]>>>);
+
+impl Lines {
+    /// Takes note of an end that this thread holds. One end of a pair stands for both.
+    pub fn note(&self, end: &SocketEnd) {
+        let mut lines = self.0.lock();
+        // Amortized: the list is swept when it would grow.
+        if lines.len() == lines.capacity() {
+            lines.retain(|[incoming, _]| incoming.strong_count() > 0);
+        }
+        lines.push([Arc::downgrade(&end.incoming), Arc::downgrade(&end.outgoing)]);
+    }
+
+    /// Hangs all of them up.
+    pub fn hang_up(&self) {
+        for [incoming, outgoing] in self.0.lock().drain(..) {
+            if let (Some(incoming), Some(outgoing)) = (incoming.upgrade(), outgoing.upgrade()) {
+                hang_up(&incoming, &outgoing);
+            }
+        }
     }
 }
 
@@ -191,6 +220,22 @@ mod tests {
         assert!(matches!(b.next().await, Some(Frame::Close(_))));
         drop(b);
         assert_eq!(a.send(text("x")), Err(SendError::Gone));
+    }
+
+    #[tokio::test]
+    async fn the_sockets_of_a_lost_thread_hang_up() {
+        let lines = Lines::default();
+        let (kept, other) = pair();
+        lines.note(&kept);
+        for _ in 0..100 {
+            lines.note(&pair().0);
+        }
+        assert!(lines.0.lock().len() < 100, "what is gone is forgotten");
+        kept.send(text("last words")).expect("both ends are there");
+        lines.hang_up();
+        assert_eq!(other.next().await, Some(text("last words")));
+        assert_eq!(other.next().await, None);
+        assert_eq!(other.send(text("x")), Err(SendError::Gone));
     }
 
     #[tokio::test]

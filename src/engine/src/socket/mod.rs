@@ -14,6 +14,7 @@ mod park_ops;
 pub(crate) mod parked;
 pub(crate) mod wire;
 
+pub(crate) use channel::Lines;
 pub use channel::{SendError, SocketEnd, pair};
 pub use extension::celld_socket;
 pub use frame::{Close, Frame};

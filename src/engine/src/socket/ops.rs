@@ -8,7 +8,7 @@ use bytes::Bytes;
 use deno_core::{OpState, ResourceId, ToV8, op2, v8};
 use deno_error::JsErrorBox;
 
-use super::channel::{SendError, pair};
+use super::channel::{Lines, SendError, pair};
 use super::frame::{Close, Frame};
 use super::object::{Held, Line, ReadyState, Socket, SocketResource};
 
@@ -40,8 +40,15 @@ impl OpenSockets {
 
 /// Two connected sockets, as an array.
 #[op2]
-pub(crate) fn op_socket_pair<'s>(scope: &mut v8::PinScope<'s, '_>) -> v8::Local<'s, v8::Array> {
+pub(crate) fn op_socket_pair<'s>(
+    scope: &mut v8::PinScope<'s, '_>,
+    state: &OpState,
+) -> v8::Local<'s, v8::Array> {
     let (a, b) = pair();
+    // An isolate without a shard is a test's.
+    if let Some(lines) = state.try_borrow::<Lines>() {
+        lines.note(&a);
+    }
     let a = deno_core::cppgc::make_cppgc_object(scope, Socket::new(a));
     let b = deno_core::cppgc::make_cppgc_object(scope, Socket::new(b));
     v8::Array::new_with_elements(scope, &[a.into(), b.into()])

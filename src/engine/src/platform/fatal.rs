@@ -1,0 +1,77 @@
+//! What becomes of a thread when V8 gives up.
+//!
+//! V8 ends the process when an allocation fails for good, and when code asks for something absurdly large. Here it is the thread that
+//! ends instead: it is parked for the rest of the process's life, with everything on it, because V8 cannot be unwound. Whoever
+//! watches over the thread sees its flag and starts another one.
+
+// Signal handlers, and a callback of V8.
+#![allow(unsafe_code)]
+
+use std::cell::Cell;
+use std::ffi::{c_char, c_int};
+use std::sync::Once;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use deno_core::v8;
+
+thread_local! {
+    /// Set when V8 gives up on this thread.
+    static FLAG: Cell<Option<&'static AtomicBool>> = const { Cell::new(None) };
+    /// How many isolates are entered on this thread.
+    static DEPTH: Cell<u32> = const { Cell::new(0) };
+}
+
+/// The signals by which V8 ends a process.
+const SIGNALS: [c_int; 3] = [libc::SIGTRAP, libc::SIGILL, libc::SIGABRT];
+
+/// From now on this thread is parked when V8 gives up in one of its isolates, after `flag` was set.
+pub(crate) fn guard_thread(flag: &'static AtomicBool) {
+    static HANDLERS: Once = Once::new();
+    HANDLERS.call_once(|| {
+        for signal in SIGNALS {
+            // SAFETY: the handler only touches thread-locals without destructors and atomics, and calls `pause`, `signal` and `write`.
+            unsafe { libc::signal(signal, handle as *const () as libc::sighandler_t) };
+        }
+    });
+    FLAG.set(Some(flag));
+}
+
+/// While this lives, an isolate is entered on this thread.
+pub(super) struct Inside(());
+
+impl Inside {
+    pub fn new() -> Inside {
+        DEPTH.set(DEPTH.get() + 1);
+        Inside(())
+    }
+}
+
+impl Drop for Inside {
+    fn drop(&mut self) {
+        DEPTH.set(DEPTH.get() - 1);
+    }
+}
+
+/// V8's callback for an allocation that failed for good. On a thread without a guard it returns, and V8 ends the process.
+pub(super) unsafe extern "C" fn out_of_memory(_: *const c_char, _: &v8::OomDetails) {
+    park_if_guarded();
+}
+
+extern "C" fn handle(signal: c_int) {
+    if DEPTH.get() > 0 {
+        park_if_guarded();
+    }
+    // Nothing of V8's: what the signal does by itself, once the instruction is tried again or `abort` goes on.
+    // SAFETY: may be called in a handler.
+    unsafe { libc::signal(signal, libc::SIG_DFL) };
+}
+
+fn park_if_guarded() {
+    if let Some(flag) = FLAG.get() {
+        flag.store(true, Ordering::Release);
+        loop {
+            // SAFETY: waits for a signal; may be called in a handler.
+            unsafe { libc::pause() };
+        }
+    }
+}
