@@ -1,6 +1,6 @@
 // One program on two runtimes. celld builds the project; workerd gets the very modules that celld serves.
 
-import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 
 import { executable } from "../../conformance/harness/celld.mjs";
@@ -15,8 +15,8 @@ const KINDS = { esm: "esModule", wasm: "wasm", text: "text", data: "data", json:
 
 /** Starts celld on a copy of `program`; gives `{ port, output(), stop(), deployment }`. */
 export async function startCelld(program, directory) {
-  cpSync(program, directory, { recursive: true, filter: (path) => !/\/(node_modules|\.celld|build)$/.test(path) });
-  symlinkSync(join(program, "node_modules"), join(directory, "node_modules"));
+  cpSync(program, directory, { recursive: true, filter: (path) => !/\/(node_modules|\.celld)$/.test(path) });
+  if (existsSync(join(program, "node_modules"))) symlinkSync(join(program, "node_modules"), join(directory, "node_modules"));
   const server = await startServer(executable(), ["dev", directory, "--port", "0", "--no-watch", "--no-live-reload"], {
     cwd: directory,
     env: { NO_COLOR: "1", NODE_ENV: "production" },
