@@ -36,6 +36,8 @@ function makeSocket(secure) {
     readable: true,
     writable: true,
     destroyed: false,
+    cork() {},
+    uncork() {},
     setTimeout: () => socket,
     setNoDelay: () => socket,
     setKeepAlive: () => socket,

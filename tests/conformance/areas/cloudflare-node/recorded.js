@@ -9,6 +9,7 @@ export default {
   "/twice": [200,[],"xERR_HTTP_HEADERS_SENT Cannot set headers after they are sent to the client,ERR_HTTP_HEADERS_SENT Cannot write headers after they are sent to the client"],
   "/classes": [200,[["content-length","20"]],"true,true,true,false"],
   "/events": [200,[["content-length","7"]],"read \"\""],
+  "/cork": [200,[],"abc"],
   "/pipe": [200,[["content-length","0"]],""],
   "/prototypes": [200,[["content-length","7"]],"read \"\""],
   "listening": [true,{"port":8080,"family":"IPv4","address":"127.0.0.1"},["listening","callback"]],

@@ -60,6 +60,13 @@ const routes = {
     let body = "";
     request.on("data", (chunk) => (body += chunk)).on("end", () => response.end(`read "${body}"`));
   },
+  "/cork"(_request, response) {
+    response.cork();
+    response.write("a");
+    response.write("b");
+    response.uncork();
+    response.end("c");
+  },
   "/pipe": (request, response) => request.pipe(response),
   // As frameworks do it.
   "/prototypes"(request, response) {
