@@ -26,6 +26,7 @@ pub fn changes(specifier: &str) -> &'static [Change] {
         "ext:deno_web/08_text_encoding.js" => streams::ENCODING,
         "ext:deno_web/09_file.js" => url::FILE,
         "ext:deno_web/14_compression.js" => streams::COMPRESSION,
+        "ext:deno_crypto/00_crypto.js" => CRYPTO,
         "ext:deno_fetch/20_headers.js" => fetch::HEADERS,
         "ext:deno_fetch/21_formdata.js" => fetch::FORM_DATA,
         "ext:deno_fetch/22_body.js" => fetch::BODY,
@@ -41,6 +42,38 @@ pub fn changes(specifier: &str) -> &'static [Change] {
         _ => &[],
     }
 }
+
+/// The native classes have static methods for the rest of Deno, one of which hands out keys that are not to be handed out.
+const CRYPTO: &[Change] = &[
+    (
+        "const CryptoKeyPrototype = CryptoKey.prototype;",
+        "const CryptoKeyPrototype = CryptoKey.prototype;
+const { exportNodeMaterial, fromCloneData, importSync } = CryptoKey;
+delete CryptoKey.exportNodeMaterial;
+delete CryptoKey.fromCloneData;
+delete CryptoKey.importSync;
+const { create: createCrypto, registerSymbols } = Crypto;
+delete Crypto.create;
+delete Crypto.registerSymbols;
+const { create: createSubtleCrypto } = SubtleCrypto;
+delete SubtleCrypto.create;",
+    ),
+    ("(data) => CryptoKey.fromCloneData(data)", "(data) => fromCloneData(data)"),
+    (
+        "    Crypto.registerSymbols(webidl.brand, kKeyObject);",
+        "    registerSymbols(webidl.brand, kKeyObject);",
+    ),
+    ("subtleSingleton = SubtleCrypto.create();", "subtleSingleton = createSubtleCrypto();"),
+    (
+        "cryptoSingleton = Crypto.create(getSubtleSingleton());",
+        "cryptoSingleton = createCrypto(getSubtleSingleton());",
+    ),
+    ("return CryptoKey.exportNodeMaterial(cryptoKey);", "return exportNodeMaterial(cryptoKey);"),
+    (
+        "return CryptoKey.importSync(format, keyData, algorithm, extractable, usages);",
+        "return importSync(format, keyData, algorithm, extractable, usages);",
+    ),
+];
 
 const WEBIDL: &[Change] = &[
     (

@@ -82,6 +82,7 @@ impl Bundle {
         bundle
             .esm("assert.js", include_str!("../workers/assert.js"))
             .esm("walk.js", include_str!("../workers/walk.js"))
+            .esm("natives.js", include_str!("../workers/natives.js"))
     }
 
     pub fn module(mut self, name: &str, kind: ModuleKind, bytes: &[u8]) -> Self {
