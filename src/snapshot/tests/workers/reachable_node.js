@@ -10,7 +10,7 @@ const roots = { globalThis, process, module, require };
 for (const name of [...module.builtinModules, "sqlite", "test"]) {
   roots[`node:${name}`] = await import(`node:${name}`);
 }
-for (const name of ["br", "node", "sockets", "workers", "workflows"]) {
+for (const name of ["br", "email", "node", "sockets", "workers", "workflows"]) {
   roots[`cloudflare:${name}`] = await import(`cloudflare:${name}`);
 }
 for (const name of ["sea", "test/reporters", "internal/test/binding", "_http_proxy", "celld-workers", "celld/vm"]) {
