@@ -51,6 +51,17 @@ const acts = {
   impossible() { try { new ArrayBuffer(1 << 30); } catch (error) { return `${error.name}: ${error.message}`; } },
   page() { try { new WebAssembly.Memory({ initial: 4096 }); } catch (error) { return error.name; } },
   keep() { for (;;) kept.push({ n: kept.length, text: "text " + kept.length }); },
+  legal() {
+    for (let round = 0; round < 6; round++) {
+      let all = [];
+      for (let k = 0; k < 5e5; k++) all.push({ k });
+      all = null;
+      held = new Uint8Array(60_000_000);
+      held = null;
+    }
+    return "legal";
+  },
+  dropped() { for (let i = 0; i < 20; i++) new WebAssembly.Memory({ initial: 160 }); return "dropped"; },
   fine: () => "fine",
 };
 export default { async fetch(request) { return new Response(acts[new URL(request.url).pathname.slice(1)]()); } };
@@ -75,7 +86,9 @@ fn array_buffers_and_wasm_memories_count_as_memory() {
         }
     }
     dev.says("Worker exceeded memory limit.");
-    assert_eq!(dev.get("/garbage").body, "500 buffers");
+    for (act, answer) in [("garbage", "500 buffers"), ("legal", "legal"), ("dropped", "dropped")] {
+        assert_eq!(dev.get(&format!("/{act}")).body, answer);
+    }
     assert_eq!(dev.get("/impossible").body, "RangeError: Array buffer allocation failed");
     assert_eq!(dev.get("/page").body, "RangeError");
     assert_eq!(dev.node(), node, "the node was not restarted");
@@ -206,13 +219,19 @@ fn processor_time_adds_up_over_an_events_pauses() {
 
 /// Promises that nothing will settle, and some that only look like it.
 const HUNG: &str = r#"
-import { DurableObject } from "cloudflare:workers";
+import { DurableObject, WorkerEntrypoint } from "cloudflare:workers";
 
 const forever = () => new Promise(() => {});
 let open = null;
 export class Cell extends DurableObject {
   wait() { return new Promise((resolve) => { open = resolve; }); }
   open() { open("opened"); }
+  subscribe(callback) { this.callback = callback.dup(); }
+  fire() { return this.callback("fired"); }
+}
+export class Entry extends WorkerEntrypoint {
+  loop() { for (;;); }
+  fetch() { for (;;); }
 }
 export default {
   async fetch(request, env, ctx) {
@@ -222,6 +241,10 @@ export default {
       case "/race": return Promise.race([forever(), new Promise((done) => setTimeout(() => done(new Response("timer")), 300))]);
       case "/wait": return new Response(await cell.wait());
       case "/open": await cell.open(); return new Response("ok");
+      case "/subscribe": return new Response(await new Promise((resolve) => cell.subscribe((said) => resolve(said))));
+      case "/fire": await cell.fire(); return new Response("ok");
+      case "/loop": return new Response(await ctx.exports.Entry.loop());
+      case "/loop/fetch": return ctx.exports.Entry.fetch("http://entry/");
       case "/background": ctx.waitUntil(forever()); return new Response("ok");
       case "/body": return new Response(String((await request.arrayBuffer()).byteLength));
       default: return new Response("fine");
@@ -233,7 +256,7 @@ export default {
 #[test]
 fn a_request_that_nothing_will_answer_fails() {
     let config = r#"{
-      "name": "hung", "main": "src/index.js", "compatibility_date": "2026-01-01",
+      "name": "hung", "main": "src/index.js", "compatibility_date": "2026-01-01", "limits": { "cpu_ms": 500 },
       "durable_objects": { "bindings": [{ "name": "CELL", "class_name": "Cell" }] },
       "migrations": [{ "tag": "v1", "new_sqlite_classes": ["Cell"] }]
     }"#;
@@ -245,12 +268,19 @@ fn a_request_that_nothing_will_answer_fails() {
         assert_eq!(dev.get("/race").body, "timer");
         assert_eq!(dev.get("/background").body, "ok");
     }
-    // A cell may wait for its next event.
+    // A cell may wait for its next event, and whoever was handed a function may call it.
     let address = dev.address();
-    let waits = std::thread::spawn(move || celld_tests::get(address, "/wait").expect("the node answers"));
-    std::thread::sleep(Duration::from_millis(300));
-    assert_eq!(dev.get("/open").body, "ok");
-    assert_eq!(waits.join().expect("no panic").body, "opened");
+    for (wait, go, answer) in [("/wait", "/open", "opened"), ("/subscribe", "/fire", "fired")] {
+        let waits = std::thread::spawn(move || celld_tests::get(address, wait).expect("the node answers"));
+        std::thread::sleep(Duration::from_millis(300));
+        assert_eq!(dev.get(go).body, "ok");
+        assert_eq!(waits.join().expect("no panic").body, answer);
+    }
+    // An entrypoint that is ended answers its caller.
+    for path in ["/loop", "/loop/fetch"] {
+        assert_eq!(dev.get(path).status, 500, "{path}");
+        dev.says("Worker exceeded CPU time limit.");
+    }
 }
 
 /// A Worker and a cell that misuse what they are given in every way; `/ok` and the cell `good` are their neighbours.

@@ -246,10 +246,13 @@ impl Engine {
 
     /// Gives a public connection to the shard with the least work. The socket must be in non-blocking mode.
     pub fn accept(&self, stream: TcpStream) {
-        let least = self.shared.shards.iter().min_by_key(|shard| shard.read().load.load(Ordering::Relaxed));
+        let work = |shard: &ShardHandle| shard.load.load(Ordering::Relaxed) + shard.open.waiting();
+        let least = self.shared.shards.iter().min_by_key(|shard| work(&shard.read()));
         if let Some(shard) = least {
+            let shard = shard.read();
+            shard.open.announce(&stream);
             // A shard that has stopped drops the connection.
-            let _ = shard.read().commands.send(Command::Connection(stream));
+            let _ = shard.commands.send(Command::Connection(stream));
         }
     }
 

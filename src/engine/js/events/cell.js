@@ -62,6 +62,8 @@ class Cell {
     this.parked = null;
     /** The alarm handler runs, and has not said when the next alarm is. */
     this.firing = false;
+    /** Milliseconds of processor time since the last delivery; the host adds to it. */
+    this.cpu = 0;
     /** What sockets send while the output gate is closed, oldest first; null while it is open. */
     this.outbox = null;
   }
@@ -110,6 +112,7 @@ function deliverNext() {
     cell.queue.push(delivery);
     return;
   }
+  cell.cpu = 0;
   runInEvent(new Event(cell), delivery.run, cell);
 }
 

@@ -16,6 +16,10 @@ class Event {
     /** The request of a stateless event, and the number that the host knows it by. */
     this.request = null;
     this.id = 0;
+    /** How to fail it when the host ends its code, if it is neither a public request nor a cell's. */
+    this.fail = null;
+    /** The event whose code is on the stack below this one's first piece: what ends the one ends the other. */
+    this.caller = null;
     /** Milliseconds of processor time; the host adds to it. */
     this.cpu = 0;
   }

@@ -48,6 +48,7 @@ function instantiate(name, event, props) {
 /** Runs `task(event)` as a new event, which goes on until `task` calls `finish`. */
 function inNewEvent(task) {
   const event = new Event(null);
+  event.caller = currentEvent();
   script.hold(event);
   let open = true;
   const finish = () => {
@@ -55,6 +56,7 @@ function inNewEvent(task) {
     open = false;
   };
   runInEvent(event, task, event, finish);
+  event.caller = null;
 }
 
 /** Calls the `fetch` of an entrypoint of this script; `resolve` gets the response, `reject` the payload of what was thrown. */
@@ -64,6 +66,7 @@ function startFetch(name, props, makeRequest, resolve, reject) {
       reject(thrownBy(NOBODY, error));
       finish();
     };
+    event.fail = failed;
     const done = (response) => {
       try {
         assertResponse(response);
@@ -90,6 +93,10 @@ function startFetch(name, props, makeRequest, resolve, reject) {
 function startCall(name, props, path, payload, resolve, reject) {
   inNewEvent((event, finish) => {
     const owner = new Owner(null, event);
+    event.fail = (error) => {
+      reject(thrownBy(NOBODY, error));
+      finish();
+    };
     try {
       const { instance, isClass } = instantiate(name, event, props);
       // An object of handlers has no methods for callers.

@@ -24,7 +24,7 @@ import { describeError } from "ext:celld_events/errors.js";
 import { assertResponse, fromInnerRequest, HostRequest, respond } from "ext:celld_events/request.js";
 import { deliverSocket, installSockets } from "ext:celld_events/sockets.js";
 import { DurableObjectState, setDeletesAlarm } from "ext:celld_events/state.js";
-import { callExport, count, NOBODY, thrownBy } from "ext:celld_events/rpc_exports.js";
+import { callExport, count, isHeld, NOBODY, thrownBy } from "ext:celld_events/rpc_exports.js";
 import { callInCell, DurableObjectNamespace, fetchInCell, setRpcBase } from "ext:celld_events/stub.js";
 import { configure as configureSockets } from "ext:celld_socket/websocket.js";
 import { DurableObject, setEnv, setExports, setWaitUntil, WorkerEntrypoint } from "ext:celld_platform/cloudflare_workers.js";
@@ -314,8 +314,11 @@ function terminated(message, messageOfCell) {
     for (const cell of [...cells.values()]) if (cell.active > 0) resetCell(cell, errorOfCell);
     return false;
   }
-  if (event.cell !== null) resetCell(event.cell, errorOfCell);
-  else if (event.request !== null && event.waiting > 0) fail(event.id, event, error);
+  for (let ended = event; ended !== null; ended = ended.caller) {
+    if (ended.cell !== null) resetCell(ended.cell, errorOfCell);
+    else if (ended.fail !== null) ended.fail(error);
+    else if (ended.request !== null && ended.waiting > 0) fail(ended.id, ended, error);
+  }
   return true;
 }
 
@@ -325,6 +328,8 @@ function terminated(message, messageOfCell) {
  */
 function hung(message) {
   for (const cell of cells.values()) if (cell.active > 0) return;
+  // Whoever holds a function of ours may call it.
+  if (isHeld()) return;
   for (const [id, event] of [...pending]) fail(id, event, new Error(message));
 }
 

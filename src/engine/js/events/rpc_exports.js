@@ -243,4 +243,9 @@ function callExport(id, path, payload, resolve, reject) {
   }, fail);
 }
 
-export { addBase, callExport, count, exportTarget, isHere, NOBODY, Owner, ownerOf, run, setStubKind, thrownBy };
+/** Whether anything that was handed out has a holder. */
+function isHeld() {
+  return exported.size > 0;
+}
+
+export { addBase, callExport, count, exportTarget, isHeld, isHere, NOBODY, Owner, ownerOf, run, setStubKind, thrownBy };

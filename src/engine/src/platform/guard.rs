@@ -28,9 +28,12 @@ pub const DEFAULT_LIMIT: usize = 128 << 20;
 pub const WASM_FLAG: &str = "--wasm-max-mem-pages=2048";
 
 /// How often the limit of a heap is raised to let the event end that reached it.
-const HEAP_RAISES: u32 = 4;
+const HEAP_RAISES: u32 = 8;
 /// V8 collects garbage between two attempts to allocate a buffer: this many refusals in a row, and nothing was left to collect.
 const REFUSALS: u32 = 3;
+/// WebAssembly memories and buffers of the host may be this many times the limit: V8 says how large they are together, not how much of
+/// that is garbage which it will collect in time.
+const UNCOUNTED: usize = 4;
 /// What array buffers are aligned to: V8 asks for no more than its largest element.
 const ALIGN: usize = 16;
 
@@ -39,8 +42,6 @@ pub struct IsolateGuard {
     limit: usize,
     /// Bytes of array buffers that the allocator has handed out.
     buffers: AtomicUsize,
-    /// Bytes of everything else, when it was looked at last.
-    others: AtomicUsize,
     refusals: AtomicU32,
     /// A buffer was refused that could never fit.
     denied: AtomicBool,
@@ -77,7 +78,6 @@ impl IsolateGuard {
         Arc::new(IsolateGuard {
             limit,
             buffers: AtomicUsize::new(0),
-            others: AtomicUsize::new(0),
             refusals: AtomicU32::new(0),
             denied: AtomicBool::new(false),
             exceeded: AtomicBool::new(false),
@@ -157,10 +157,7 @@ impl IsolateGuard {
         // The statistics leave WebAssembly memories out; a change by nothing gives the sum by which V8 decides on collections.
         let external = isolate.adjust_amount_of_external_allocated_memory(0);
         let heap = isolate.get_heap_statistics().used_heap_size();
-        let used = MemoryUse { heap, external: usize::try_from(external).unwrap_or(0) };
-        let buffers = self.buffers.load(Ordering::Relaxed);
-        self.others.store(used.total().saturating_sub(buffers), Ordering::Relaxed);
-        used
+        MemoryUse { heap, external: usize::try_from(external).unwrap_or(0) }
     }
 
     /// Whether an event was ended for the sake of its processor time since this was asked last.
@@ -185,9 +182,8 @@ impl IsolateGuard {
 
     /// Takes `len` bytes of the limit.
     fn take(&self, len: usize) -> bool {
-        let room = self.limit.saturating_sub(self.others.load(Ordering::Relaxed));
         let buffers = self.buffers.fetch_add(len, Ordering::Relaxed).saturating_add(len);
-        if buffers <= room {
+        if buffers <= self.limit {
             self.refusals.store(0, Ordering::Relaxed);
             return true;
         }
@@ -250,7 +246,7 @@ unsafe extern "C" fn interrupted(isolate: v8::UnsafeRawIsolatePtr, data: *mut c_
     guard.looking.store(false, Ordering::Relaxed);
     let used = guard.look(&mut isolate);
     let uncounted = used.external.saturating_sub(guard.buffers.load(Ordering::Relaxed));
-    if uncounted > guard.limit {
+    if uncounted > UNCOUNTED * guard.limit {
         guard.exceed();
     }
     let spent = guard.uncharged.swap(0, Ordering::Relaxed);
@@ -266,8 +262,10 @@ pub(crate) struct Meter {
     pub context: v8::Global<v8::Context>,
     /// The key of the current event in the continuation-preserved embedder data (js/events/context.js).
     pub event: v8::Global<v8::Symbol>,
-    /// The property of an event that counts its milliseconds.
+    /// The property of an event, or of its cell, that counts milliseconds.
     pub cpu: v8::Global<v8::String>,
+    /// The property of an event that holds its cell.
+    pub cell: v8::Global<v8::String>,
     /// What an event may use, in milliseconds.
     pub limit: u64,
 }
@@ -281,7 +279,12 @@ fn charge(isolate: &mut v8::Isolate, spent: u64) -> bool {
     let Ok(async_context) = v8::Local::<v8::Object>::try_from(async_context) else { return false };
     let key = v8::Local::new(scope, &meter.event);
     let event = async_context.get(scope, key.into());
-    let Some(Ok(event)) = event.map(v8::Local::<v8::Object>::try_from) else { return false };
+    let Some(Ok(mut event)) = event.map(v8::Local::<v8::Object>::try_from) else { return false };
+    // What a cell uses counts from its last event on, as on the platform.
+    let key = v8::Local::new(scope, &meter.cell);
+    if let Some(Ok(cell)) = event.get(scope, key.into()).map(v8::Local::<v8::Object>::try_from) {
+        event = cell;
+    }
     let key = v8::Local::new(scope, &meter.cpu);
     let used = event.get(scope, key.into()).and_then(|used| used.uint32_value(scope)).unwrap_or(0);
     let used = u64::from(used) + spent;

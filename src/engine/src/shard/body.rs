@@ -231,7 +231,7 @@ pub async fn pump_resource(resource: Rc<dyn Resource>, sender: BodySender) {
         match resource.clone().read(CHUNK).await {
             Ok(chunk) if chunk.is_empty() => break,
             Ok(chunk) => {
-                if sender.send(Ok(Bytes::copy_from_slice(&chunk))).await.is_err() {
+                if sender.send(Ok(Bytes::from_owner(chunk))).await.is_err() {
                     break;
                 }
             }

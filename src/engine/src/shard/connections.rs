@@ -8,21 +8,43 @@ use std::io;
 use std::os::fd::{AsRawFd, RawFd};
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 
 use parking_lot::Mutex;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
-/// The connections that one thread has open. Only that thread opens and closes them.
+/// The connections of one thread. Only that thread closes them.
 #[derive(Default)]
-pub(crate) struct OpenConnections(Mutex<HashSet<RawFd>>);
+pub(crate) struct OpenConnections {
+    open: Mutex<HashSet<RawFd>>,
+    /// Those that were handed to the thread and that it has not looked at yet.
+    waiting: AtomicUsize,
+}
 
 impl OpenConnections {
+    /// Takes note of a connection that is about to be handed to the thread.
+    pub fn announce(&self, stream: &std::net::TcpStream) {
+        self.waiting.fetch_add(1, Ordering::Relaxed);
+        self.open.lock().insert(stream.as_raw_fd());
+    }
+
+    /// A connection that was announced is closed already.
+    pub fn forget(&self, fd: RawFd) {
+        self.waiting.fetch_sub(1, Ordering::Relaxed);
+        self.open.lock().remove(&fd);
+    }
+
+    /// How many the thread has not looked at yet.
+    pub fn waiting(&self) -> usize {
+        self.waiting.load(Ordering::Relaxed)
+    }
+
     /// Ends every connection in both directions. The caller knows that their thread does nothing any more: no number stands for
     /// another file.
     pub fn shut_down(&self) {
-        for fd in self.0.lock().drain() {
+        for fd in self.open.lock().drain() {
             // SAFETY: the descriptor is open, see above. A connection that is over already answers with an error, which is as good.
             unsafe { libc::shutdown(fd, libc::SHUT_RDWR) };
         }
@@ -36,8 +58,9 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
+    /// Takes over a connection that was [announced](OpenConnections::announce).
     pub fn new(stream: TcpStream, open: Arc<OpenConnections>) -> Connection {
-        open.0.lock().insert(stream.as_raw_fd());
+        open.waiting.fetch_sub(1, Ordering::Relaxed);
         Connection { stream, open }
     }
 }
@@ -45,7 +68,7 @@ impl Connection {
 impl Drop for Connection {
     fn drop(&mut self) {
         // Before the stream itself is dropped and its number free again.
-        self.open.0.lock().remove(&self.stream.as_raw_fd());
+        self.open.open.lock().remove(&self.stream.as_raw_fd());
     }
 }
 

@@ -1,6 +1,7 @@
 //! The public listener's half of a shard: connections are parsed, answered and closed on the shard's own thread.
 
 use std::convert::Infallible;
+use std::os::fd::AsRawFd;
 use std::rc::Rc;
 use std::sync::atomic::Ordering;
 
@@ -46,10 +47,12 @@ pub(crate) struct Connections {
 
 /// Serves one connection to its end.
 pub(crate) async fn serve_connection(shard: Rc<Shard>, stream: std::net::TcpStream) {
+    let fd = stream.as_raw_fd();
     let stream = match tokio::net::TcpStream::from_std(stream) {
         Ok(stream) => Connection::new(stream, shard.state().open.clone()),
         Err(error) => {
             tracing::warn!(%error, "cannot register a connection");
+            shard.state().open.forget(fd);
             return;
         }
     };

@@ -196,10 +196,12 @@ pub(super) fn install(
     let event = hooks.get(scope, event_key).and_then(|v| v8::Local::<v8::Symbol>::try_from(v).ok());
     let event = event.ok_or_else(|| BuildError::Engine("the snapshot has no eventKey".into()))?;
     let cpu = v8::String::new(scope, "cpu").unwrap_or_else(|| v8::String::empty(scope));
+    let cell = v8::String::new(scope, "cell").unwrap_or_else(|| v8::String::empty(scope));
     let meter = Meter {
         context,
         event: v8::Global::new(scope, event),
         cpu: v8::Global::new(scope, cpu),
+        cell: v8::Global::new(scope, cell),
         limit: cpu_limit.as_millis() as u64,
     };
     scope.set_slot(Rc::new(meter));

@@ -219,7 +219,9 @@ impl ScriptIsolate {
             let is_at_rest = matches!(outcome, Poll::Ready(Ok(()))) && self.state.queued.get() == 0;
             (outcome, is_at_rest)
         });
-        if is_at_rest && self.state.events.borrow().len() > 0 {
+        // Timers of Node.js that do not count (`unref`) are not seen here: with them nothing is certain.
+        let may_hang = is_at_rest && !self.script.has_flag("nodejs_compat");
+        if may_hang && self.state.events.borrow().len() > 0 {
             // No operation, no timer, no delivery will ever go on with what has not been answered by now.
             self.enter(|runtime| {
                 deno_core::scope!(scope, runtime);
