@@ -28,7 +28,7 @@ pub const DEFAULT_LIMIT: usize = 128 << 20;
 pub const WASM_FLAG: &str = "--wasm-max-mem-pages=2048";
 
 /// How often the limit of a heap is raised to let the event end that reached it.
-const HEAP_RAISES: u32 = 8;
+const HEAP_RAISES: u32 = 4;
 /// V8 collects garbage between two attempts to allocate a buffer: this many refusals in a row, and nothing was left to collect.
 const REFUSALS: u32 = 3;
 /// WebAssembly memories and buffers of the host may be this many times the limit: V8 says how large they are together, not how much of
