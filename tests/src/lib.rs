@@ -10,6 +10,7 @@ mod http;
 mod mount;
 mod project;
 mod proxy;
+mod store;
 mod wait;
 
 pub use crash::{CrashOptions, CrashReport, crash};
@@ -19,4 +20,5 @@ pub use http::{Events, Response, get, post, request};
 pub use mount::Mount;
 pub use project::Project;
 pub use proxy::Proxy;
+pub use store::s3_store;
 pub use wait::{PATIENCE, eventually};

@@ -5,23 +5,8 @@
 
 use std::process::Command;
 
-use celld_tests::{Dev, Project, Proxy, celld, eventually, post};
+use celld_tests::{Dev, Project, Proxy, celld, eventually, post, s3_store};
 use rustix::process::Signal;
-
-/// Settings for the S3 store, or nothing when there is none.
-fn store(prefix: &str) -> Option<Vec<(&'static str, String)>> {
-    let Ok(endpoint) = std::env::var("CELLD_TEST_S3") else {
-        eprintln!("SKIPPED: CELLD_TEST_S3 is not set, so there is no S3 store to test with");
-        return None;
-    };
-    Some(vec![
-        ("S3_ENDPOINT", endpoint),
-        ("AWS_ACCESS_KEY_ID", "test".into()),
-        ("AWS_SECRET_ACCESS_KEY", "test".into()),
-        ("AWS_REGION", "us-east-1".into()),
-        ("CELLD_BUCKET", format!("s3://celld-test/{prefix}-{}", std::process::id())),
-    ])
-}
 
 /// Settings for each kind of store that there is a server of.
 fn stores(prefix: &str) -> Vec<Vec<(&'static str, String)>> {
@@ -46,7 +31,7 @@ fn stores(prefix: &str) -> Vec<Vec<(&'static str, String)>> {
             None
         }
     };
-    store(prefix).into_iter().chain(azure).chain(google).collect()
+    s3_store(prefix).into_iter().chain(azure).chain(google).collect()
 }
 
 fn with(store: &[(&'static str, String)], arguments: &[&str]) -> Command {
@@ -112,7 +97,7 @@ fn two_nodes_of_one_name_do_not_both_serve() {
 
 #[test]
 fn a_running_node_adopts_what_is_deployed() {
-    let Some(store) = store("adopts") else { return };
+    let Some(store) = s3_store("adopts") else { return };
     let project = Project::text("one");
     deploy(&store, &project);
     let work = tempfile::tempdir().expect("a directory can be made");
@@ -128,7 +113,7 @@ fn a_running_node_adopts_what_is_deployed() {
 
 #[test]
 fn diagnose_names_the_store_and_every_node() {
-    let Some(store) = store("diagnose") else { return };
+    let Some(store) = s3_store("diagnose") else { return };
     let diagnose = || {
         let output = with(&store, &["diagnose"]).output().expect("celld starts");
         (String::from_utf8_lossy(&output.stdout).into_owned(), output.status.success())
@@ -198,7 +183,7 @@ fn about_cell(requests: &[String]) -> Vec<&String> {
 
 #[test]
 fn an_activation_costs_few_round_trips_and_a_cell_can_be_written_to_a_file() {
-    let Some(mut store) = store("trips") else { return };
+    let Some(mut store) = s3_store("trips") else { return };
     deploy(&store, &Project::example("counter"));
     let endpoint = store.iter_mut().find(|(name, _)| *name == "S3_ENDPOINT").expect("an endpoint");
     let proxy = Proxy::new(endpoint.1.trim_start_matches("http://"));

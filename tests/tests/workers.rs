@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use celld_tests::{Dev, Project, celld, eventually, post};
+use celld_tests::{Dev, Project, celld, eventually, post, s3_store};
 use rustix::process::Signal;
 
 const APP: &str = r#"
@@ -218,24 +218,9 @@ fn what_does_not_belong_together_is_refused() {
     assert!(error.contains(&format!("{auth}/gone does not exist")), "{error}");
 }
 
-/// Settings for the S3 store (see `node.rs`), or nothing when there is none.
-fn store() -> Option<Vec<(&'static str, String)>> {
-    let Ok(endpoint) = std::env::var("CELLD_TEST_S3") else {
-        eprintln!("SKIPPED: CELLD_TEST_S3 is not set, so there is no S3 store to test with");
-        return None;
-    };
-    Some(vec![
-        ("S3_ENDPOINT", endpoint),
-        ("AWS_ACCESS_KEY_ID", "test".into()),
-        ("AWS_SECRET_ACCESS_KEY", "test".into()),
-        ("AWS_REGION", "us-east-1".into()),
-        ("CELLD_BUCKET", format!("s3://celld-test/workers-{}", std::process::id())),
-    ])
-}
-
 #[test]
 fn a_deployment_of_several_workers_is_served_by_a_node() {
-    let Some(store) = store() else { return };
+    let Some(store) = s3_store("workers") else { return };
     let (app, auth) = (app(), auth());
     let with = |arguments: &[&str]| {
         let mut command: Command = celld();

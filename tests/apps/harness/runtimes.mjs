@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 
 import { executable } from "../../conformance/harness/celld.mjs";
 import { startServer } from "../../conformance/harness/server.mjs";
-import { EMAIL, workerdExecutable } from "../../conformance/harness/workerd.mjs";
+import { EMAIL, variable, workerdExecutable } from "../../conformance/harness/workerd.mjs";
 
 /** Behind the content of an object in a bucket that is a directory. */
 const TRAILER = 76;
@@ -63,11 +63,7 @@ function config({ main, modules, compatibility_date, compatibility_flags, durabl
   const namespaces = classes.map((name) => `(className = ${text(name)}, uniqueKey = ${text(name)}, enableSql = true)`);
   const bindings = [
     ...durable_objects.map((each) => `(name = ${text(each.name)}, durableObjectNamespace = ${text(each.class)})`),
-    ...Object.entries(vars).map(([name, value]) =>
-      typeof value === "string"
-        ? `(name = ${text(name)}, text = ${text(value)})`
-        : `(name = ${text(name)}, json = ${text(JSON.stringify(value))})`,
-    ),
+    ...Object.entries(vars).map(variable),
   ];
   return `using Workerd = import "/workerd/workerd.capnp";
 const config :Workerd.Config = (

@@ -31,8 +31,16 @@ export async function startWorkerd(area, directory) {
   });
 }
 
+const text = (value) => JSON.stringify(value);
+
+/** The binding of a variable, as `Object.entries` gives it. */
+export function variable([name, value]) {
+  return typeof value === "string"
+    ? `(name = ${text(name)}, text = ${text(value)})`
+    : `(name = ${text(name)}, json = ${text(JSON.stringify(value))})`;
+}
+
 function config(area) {
-  const text = (value) => JSON.stringify(value);
   const modules = area.modules
     // The entry point is the first module.
     .toSorted((a, b) => (b.name === "worker.js") - (a.name === "worker.js"))
@@ -45,11 +53,7 @@ function config(area) {
       ([name, entrypoint]) =>
         `(name = ${text(name)}, service = (name = "main"${entrypoint === "default" ? "" : `, entrypoint = ${text(entrypoint)}`}))`,
     ),
-    ...Object.entries(area.vars).map(([name, value]) =>
-      typeof value === "string"
-        ? `(name = ${text(name)}, text = ${text(value)})`
-        : `(name = ${text(name)}, json = ${text(JSON.stringify(value))})`,
-    ),
+    ...Object.entries(area.vars).map(variable),
   ];
   return `using Workerd = import "/workerd/workerd.capnp";
 const config :Workerd.Config = (

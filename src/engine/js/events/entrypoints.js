@@ -102,8 +102,7 @@ function startCall(name, props, path, payload, resolve, reject) {
       // An object of handlers has no methods for callers.
       run(owner, isClass ? instance : {}, path, payload, isClass, resolve, reject, finish);
     } catch (error) {
-      reject(thrownBy(NOBODY, error));
-      finish();
+      event.fail(error);
     }
   });
 }

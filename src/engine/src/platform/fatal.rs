@@ -29,7 +29,7 @@ pub(crate) fn guard_thread(flag: &'static AtomicBool) {
     static HANDLERS: Once = Once::new();
     HANDLERS.call_once(|| {
         for signal in SIGNALS {
-            // SAFETY: the handler only touches thread-locals without destructors and atomics, and calls `pause`, `signal` and `write`.
+            // SAFETY: the handler only touches thread-locals without destructors and atomics, and calls `pause` and `signal`.
             unsafe { libc::signal(signal, handle as *const () as libc::sighandler_t) };
         }
     });

@@ -177,6 +177,7 @@ impl IsolateGuard {
         if !asked {
             // SAFETY: the pointer comes from `into_raw` above, and V8 did not take it.
             drop(unsafe { Arc::from_raw(data.cast::<IsolateGuard>().cast_const()) });
+            self.looking.store(false, Ordering::Relaxed);
         }
     }
 
