@@ -31,6 +31,8 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 const HEALTHY: Duration = Duration::from_secs(10);
 /// From this many failed starts in a row on, requests are answered with the reason instead of waiting.
 const HOLD_AFTER: u32 = 3;
+/// The same code is not tried again so soon after it was refused: what changed may be a file in the project that the log goes to.
+const TRY_AGAIN: Duration = Duration::from_secs(5);
 /// A build that failed for a reason outside of the project (a full disk) is tried again after this.
 const BUILD_AGAIN: Duration = Duration::from_secs(2);
 
@@ -78,6 +80,8 @@ struct Supervisor {
     served: Option<String>,
     /// The last build or adoption failed, and the developer was told this.
     failing: Option<String>,
+    /// What the node refused to serve last, and when.
+    refused: Option<(String, Instant)>,
     /// Failed or ended nodes in a row.
     failures: u32,
     /// When something that failed for a reason outside of the project is tried again.
@@ -156,6 +160,7 @@ impl Supervisor {
             node,
             served: None,
             failing: None,
+            refused: None,
             failures: 0,
             retry: None,
             build_again: false,
@@ -234,20 +239,35 @@ impl Supervisor {
             }
         };
         let Node::Serving { internal, .. } = self.node else { return self.serve(deployment).await };
-        let recovered = self.failing.take().is_some();
         if self.served.as_deref() == Some(deployment.as_str()) {
-            if recovered {
+            if self.failing.take().is_some() {
                 self.console.note("the project builds again; what is served has not changed");
             }
             return Ok(());
         }
+        let refused = self.refused.take_if(|(refused, _)| *refused == deployment);
+        if let Some((_, at)) = refused.clone()
+            && at.elapsed() < TRY_AGAIN
+        {
+            self.refused = refused;
+            return Ok(());
+        }
         match adopt(internal).await {
             Ok(()) => {
+                self.failing = None;
                 self.served = Some(deployment);
                 self.console.adopted(began.elapsed());
             }
-            Err(AdoptError::Refused(message)) => self.failed(message),
+            Err(AdoptError::Refused(message)) => {
+                // The developer has changed something, and is to see that it was looked at.
+                if refused.is_none() {
+                    self.failing = None;
+                }
+                self.refused = Some((deployment, Instant::now()));
+                self.failed(message);
+            }
             Err(AdoptError::Unreachable(message)) => {
+                self.failing = None;
                 self.console.note(&format!("the node does not answer ({message}); starting it again"));
                 self.restart_later();
             }

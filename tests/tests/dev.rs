@@ -75,6 +75,27 @@ fn broken_code_keeps_the_previous_version_serving_until_it_is_fixed() {
     dev.becomes("/", "better");
 }
 
+/// `celld dev > dev.log` in the project: every message is a change.
+#[test]
+fn a_log_in_the_project_does_not_feed_itself() {
+    let project = Project::text("one");
+    let mut dev = Dev::ready(project.path(), &[]);
+    project.write("src/index.js", "throw new Error('while loading');\n");
+    dev.says("while loading");
+    let times = || dev.log().matches("while loading").count();
+    let before = times();
+    for i in 0..5 {
+        project.write("dev.log", &format!("message {i}\n"));
+        std::thread::sleep(std::time::Duration::from_millis(150));
+    }
+    assert_eq!(times(), before, "{}", dev.log());
+    // A change of the code is answered, also if the error is the same.
+    project.write("src/index.js", "// changed\nthrow new Error('while loading');\n");
+    eventually("the second error is told", || (times() > before).then_some(()));
+    project.write("src/index.js", &answering("two"));
+    dev.becomes("/", "two");
+}
+
 #[test]
 fn ignored_files_start_no_build() {
     let project = Project::text("one");

@@ -175,6 +175,77 @@ fn what_v8_cannot_survive_ends_a_shard_and_not_the_node() {
     assert!(dev.stop().success(), "{}", dev.log());
 }
 
+/// A built-in function that nothing can interrupt: it looks at nine quadrillion elements.
+const DEAF: &str = r#"
+import { DurableObject } from "cloudflare:workers";
+
+const deaf = () => Array.prototype.indexOf.call({ length: 2 ** 53 - 1 }, 1);
+export class Cell extends DurableObject {
+  add() { const n = (this.ctx.storage.kv.get("n") ?? 0) + 1; this.ctx.storage.kv.put("n", n); return n; }
+  runs() { return this.ctx.storage.kv.get("runs") ?? []; }
+  arm() { this.ctx.storage.setAlarm(Date.now() + 300); }
+  async alarm({ retryCount }) {
+    const runs = this.runs();
+    runs.push(retryCount);
+    this.ctx.storage.kv.put("runs", runs);
+    await this.ctx.storage.sync();
+    if (retryCount < 2) "x".repeat(5e8).split("");
+  }
+}
+export default {
+  async fetch(request, env) {
+    const [, act, name] = new URL(request.url).pathname.split("/");
+    if (act === "deaf") return new Response(deaf());
+    const cell = env.CELL.getByName(name);
+    return Response.json((await cell[act]()) ?? null);
+  },
+};
+"#;
+
+fn deaf_project() -> Project {
+    let config = r#"{
+      "name": "deaf", "main": "src/index.js", "compatibility_date": "2026-01-01", "limits": { "cpu_ms": 500 },
+      "durable_objects": { "bindings": [{ "name": "CELL", "class_name": "Cell" }] },
+      "migrations": [{ "tag": "v1", "new_sqlite_classes": ["Cell"] }]
+    }"#;
+    Project::new(&[("wrangler.jsonc", config), ("src/index.js", DEAF)])
+}
+
+#[test]
+fn what_nothing_can_interrupt_loses_its_shard() {
+    let project = deaf_project();
+    let mut dev = with(&project, &[("CELLD_SHARDS", "2")]);
+    let (node, address) = (dev.node(), dev.address());
+    let names = ["a", "b", "c", "d", "e", "f"];
+    for name in names {
+        assert_eq!(dev.get(&format!("/add/{name}")).body, "1", "{name}");
+    }
+    assert!(celld_tests::get(address, "/deaf").is_err(), "the connection was closed");
+    dev.says("a built-in function of V8 cannot be ended");
+    for name in names {
+        let answer = eventually("the cell answers", || {
+            celld_tests::get(address, &format!("/add/{name}")).ok().filter(|answer| answer.status == 200)
+        });
+        assert_eq!(answer.body, "2", "{name}");
+    }
+    assert_eq!(dev.node(), node, "the node was not restarted: {}", dev.log());
+    assert!(dev.stop().success(), "{}", dev.log());
+}
+
+#[test]
+fn an_alarm_that_costs_its_shard_has_failed() {
+    let project = deaf_project();
+    let mut dev = with(&project, &[("CELLD_SHARDS", "1")]);
+    let address = dev.address();
+    dev.get("/arm/a");
+    let runs = eventually("the alarm has run three times", || {
+        let answer = celld_tests::get(address, "/runs/a").ok().filter(|answer| answer.status == 200)?;
+        (answer.body.matches(',').count() >= 2).then_some(answer.body)
+    });
+    assert_eq!(runs, "[0,1,2]", "{}", dev.log());
+    assert!(dev.stop().success(), "{}", dev.log());
+}
+
 /// Uses processor time in slices, none of which is long.
 const SLICES: &str = r#"
 import { DurableObject } from "cloudflare:workers";

@@ -14,8 +14,10 @@ use crate::host::Host;
 use crate::platform::modules::{Modules, ModulesError};
 use crate::platform::{fatal, guard};
 use crate::shard::calls::{Call, Door, Router, reply};
-use crate::shard::watch::{self, Watch};
-use crate::shard::{BuildError, Census, Command, OpenConnections, Shard, ShardOptions, Start, StoppedCell};
+use crate::shard::watch::{self, Loss, Watch};
+use crate::shard::{
+    AlarmRuns, BuildError, Census, Command, OpenConnections, Shard, ShardOptions, Start, StoppedCell,
+};
 use crate::socket::Lines;
 
 /// How many shards may be lost before the process should be replaced: each leaves its memory behind, up to half a gigabyte.
@@ -38,6 +40,7 @@ struct Shared {
     router: Router,
     shards: Vec<RwLock<ShardHandle>>,
     serving: Mutex<Option<Served>>,
+    alarm_runs: Arc<AlarmRuns>,
     /// Shards that were lost.
     lost: AtomicU64,
     /// Cancelled when too many were.
@@ -73,7 +76,9 @@ pub enum AdoptError {
     #[error("the engine is stopping")]
     Stopping,
     /// V8 gave up on a shard meanwhile.
-    #[error("a shard was lost while the deployment was adopted; try again")]
+    #[error(
+        "a shard was lost while the deployment was adopted, as a rule because its top-level code asks too much of V8"
+    )]
     ShardLost,
 }
 
@@ -136,6 +141,7 @@ impl Shared {
             load: handle.load.clone(),
             watch: watch.clone(),
             lost,
+            alarm_runs: self.alarm_runs.clone(),
             open: handle.open.clone(),
             lines: handle.lines.clone(),
             commands,
@@ -146,6 +152,7 @@ impl Shared {
         let thread = std::thread::Builder::new().name(format!("shard-{index}")).spawn(move || {
             let _alive = Alive;
             fatal::guard_thread(&flag.lost);
+            flag.adopt_thread();
             let local = tokio::task::LocalSet::new();
             local.block_on(&runtime, Shard::run(start));
         });
@@ -154,17 +161,24 @@ impl Shared {
         Ok((handle, watch))
     }
 
-    /// Starts a shard in the place of one whose thread is parked for good. Its cells come back from what is durable.
-    fn replace(&self, index: usize) -> Arc<Watch> {
+    /// Starts a shard in the place of one whose thread is lost. Its cells come back from what is durable.
+    fn replace(&self, index: usize, loss: Loss) -> Arc<Watch> {
         let life = self.lost.fetch_add(1, Ordering::Relaxed) + 1;
+        let why = match loss {
+            Loss::Fatal => "V8 gave up on an isolate, as a rule because one allocation was too large",
+            Loss::Deaf => {
+                "a built-in function of V8 cannot be ended, as a rule because it was given an absurd length"
+            }
+        };
         tracing::error!(
             shard = index,
-            "V8 gave up on an isolate, as a rule because one allocation was too large. The shard's connections are closed, and a new \
-             one takes its place"
+            "{why}. The shard's connections are closed, and a new one takes its place"
         );
         if life >= MAX_LOST {
             self.worn.cancel();
         }
+        // Before a cell is activated anew.
+        self.alarm_runs.shard_lost(index);
         let (handle, watch) = match self.start(index, life) {
             Ok(started) => started,
             Err(error) => {
@@ -184,10 +198,13 @@ impl Shared {
         watch
     }
 
-    /// Sends each shard a command made by `command`, and gives what they answer; `None` from those that are gone.
-    async fn ask<T>(&self, command: impl Fn(oneshot::Sender<T>) -> Command) -> Vec<Option<T>> {
+    /// Sends each of the `shards` a command made by `command`, and gives what they answer; `None` from those that are gone.
+    async fn ask_some<T>(
+        shards: &[RwLock<ShardHandle>],
+        command: impl Fn(oneshot::Sender<T>) -> Command,
+    ) -> Vec<Option<T>> {
         let mut asked = Vec::new();
-        for shard in &self.shards {
+        for shard in shards {
             let (to, answer) = oneshot::channel();
             let shard = shard.read();
             let sent = shard.commands.send(command(to)).is_ok();
@@ -198,6 +215,11 @@ impl Shared {
             answers.push(if sent { reply(answer, &lost).await } else { None });
         }
         answers
+    }
+
+    /// The same with all shards.
+    async fn ask<T>(&self, command: impl Fn(oneshot::Sender<T>) -> Command) -> Vec<Option<T>> {
+        Self::ask_some(&self.shards, command).await
     }
 
     fn tell(&self, command: impl Fn() -> Command) {
@@ -219,6 +241,7 @@ impl Engine {
             host,
             shards: Vec::new(),
             serving: Mutex::new(None),
+            alarm_runs: Arc::default(),
             lost: AtomicU64::new(0),
             worn: CancellationToken::new(),
         };
@@ -234,7 +257,7 @@ impl Engine {
         let (stop, replacing) = (stopped.clone(), shared.clone());
         let watchdog = std::thread::Builder::new()
             .name("watchdog".into())
-            .spawn(move || watch::run(watches, &stop, |index| replacing.replace(index)))
+            .spawn(move || watch::run(watches, &stop, |index, loss| replacing.replace(index, loss)))
             .map_err(StartError::Watchdog)?;
         Ok(Engine {
             shared,
@@ -263,12 +286,20 @@ impl Engine {
         let _one = self.adopting.lock().await;
         let lives = self.shared.lost.load(Ordering::Relaxed);
         let prepare = |done| Command::Prepare(deployment.clone(), modules.clone(), done);
-        let built = self.shared.ask(prepare).await;
-        let failure = built.into_iter().find_map(|built| match built {
-            Some(Ok(())) => None,
-            Some(Err(error)) => Some(error.into()),
-            None => Some(AdoptError::Stopping),
-        });
+        // One shard tries: what costs it its thread costs no other one.
+        let (first, others) = self.shared.shards.split_at(1);
+        let mut failure = None;
+        for shards in [first, others] {
+            let built = Shared::ask_some(shards, prepare).await;
+            failure = built.into_iter().find_map(|built| match built {
+                Some(Ok(())) => None,
+                Some(Err(error)) => Some(error.into()),
+                None => Some(AdoptError::Stopping),
+            });
+            if failure.is_some() {
+                break;
+            }
+        }
         let is_whole = self.shared.lost.load(Ordering::Relaxed) == lives;
         if let Some(error) = failure {
             self.shared.tell(|| Command::Discard);

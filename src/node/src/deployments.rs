@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use celld_bucket::Bucket;
 use celld_engine::deployment::{Binding, BindingValue, Deployment, Module, ModuleKind, Script};
-use celld_engine::{AdoptError, Engine};
+use celld_engine::{AdoptError, BuildError, Engine};
 use celld_project::{LoadedDeployment, Worker};
 use tokio_util::sync::CancellationToken;
 
@@ -45,14 +45,19 @@ impl Deployments {
         self.adopt(loaded).await
     }
 
-    /// Adopts the current deployment if another one serves. `None`: nothing to do.
-    async fn poll_once(&self) -> Result<Option<String>, ReloadError> {
-        let Some(pointer) = celld_project::current(&self.bucket).await? else { return Ok(None) };
-        if self.engine.serving().is_some_and(|serving| serving.id == pointer.id) {
-            return Ok(None);
+    /// Adopts the current deployment if another one serves, and if it is not one that was `refused` for good.
+    async fn poll_once(&self, refused: &mut Refused) -> Result<(), ReloadError> {
+        let Some(pointer) = celld_project::current(&self.bucket).await? else { return Ok(()) };
+        let serves = self.engine.serving().is_some_and(|serving| serving.id == pointer.id);
+        if serves || refused.is_final(&pointer.id) {
+            return Ok(());
         }
         let loaded = celld_project::load(&self.bucket, &pointer.id).await?;
-        self.adopt(loaded).await.map(Some)
+        let adopted = self.adopt(loaded).await;
+        if let Err(ReloadError::Adopt(error)) = &adopted {
+            refused.note(pointer.id, error);
+        }
+        adopted.map(|_| ())
     }
 
     async fn adopt(&self, loaded: LoadedDeployment) -> Result<String, ReloadError> {
@@ -69,12 +74,13 @@ impl Deployments {
     /// Follows the pointer until `stop`. A deployment that does not build is reported once.
     pub async fn follow(self: Arc<Self>, interval: Duration, stop: CancellationToken) {
         let mut reported = None;
+        let mut refused = Refused::default();
         loop {
             tokio::select! {
                 () = tokio::time::sleep(interval) => {}
                 () = stop.cancelled() => return,
             }
-            let error = self.poll_once().await.err().map(|e| e.to_string());
+            let error = self.poll_once(&mut refused).await.err().map(|e| e.to_string());
             if let Some(error) = &error
                 && reported.as_ref() != Some(error)
             {
@@ -82,6 +88,33 @@ impl Deployments {
             }
             reported = error;
         }
+    }
+}
+
+/// The deployment that could not be adopted last, and how often: the same code fails in the same way, and one that costs a shard
+/// each time would cost the node.
+#[derive(Default)]
+struct Refused {
+    id: String,
+    times: u32,
+}
+
+impl Refused {
+    /// A shard may have been lost, or have been too busy, for another reason, once.
+    const TRIES: u32 = 2;
+
+    fn is_final(&self, id: &str) -> bool {
+        self.id == id && self.times >= Self::TRIES
+    }
+
+    fn note(&mut self, id: String, error: &AdoptError) {
+        let before = if self.id == id { self.times } else { 0 };
+        let times = match error {
+            AdoptError::Modules(_) | AdoptError::Build(BuildError::Script(_)) => Self::TRIES,
+            AdoptError::Build(_) | AdoptError::ShardLost => before + 1,
+            AdoptError::Stopping => before,
+        };
+        *self = Refused { id, times };
     }
 }
 

@@ -211,16 +211,21 @@ async fn a_reader_beside_a_busy_owner_misses_nothing() {
     append(&log, &cell, 1..=1).await;
     let cell = std::sync::Arc::new(cell);
     let (told, acknowledged) = tokio::sync::watch::channel(1);
+    let (finished, mut reads_seen) = tokio::sync::watch::channel(0);
     let writer = tokio::spawn({
         let (log, cell) = (log.clone(), cell.clone());
         async move {
             for txid in 2..=cell.last() {
                 append(&log, &cell, txid..=txid).await;
                 told.send_replace(txid);
+                // On a machine where every read meets a newer fold, the writer lets one through now and then.
+                if txid % 100 == 0 {
+                    let before = *reads_seen.borrow_and_update();
+                    reads_seen.wait_for(|reads| *reads > before).await.unwrap();
+                }
             }
         }
     });
-    let mut reads = 0;
     while !writer.is_finished() {
         let before = *acknowledged.borrow();
         match restore_at(&bucket, &cell.scope, Target::Last).await {
@@ -228,7 +233,7 @@ async fn a_reader_beside_a_busy_owner_misses_nothing() {
                 let txid = restored.moment.point.txid.0;
                 assert!(txid >= before, "{txid} of {before}");
                 assert!(restored.image == cell.images[txid as usize]);
-                reads += 1;
+                finished.send_modify(|reads| *reads += 1);
             }
             // It says so when the owner is faster.
             Err(
@@ -238,8 +243,6 @@ async fn a_reader_beside_a_busy_owner_misses_nothing() {
         }
     }
     writer.await.unwrap();
-    // How many there are is up to the machine.
-    assert!(reads > 0, "{reads} reads");
     log.close().await.unwrap();
     assert_eq!(past(&bucket, &cell, Target::Last).await, (400, true));
 }

@@ -20,6 +20,10 @@ const NANOS_PER_MS: i64 = 1_000_000;
 /// The row of the bookmark that the cell is to be taken back to; its value is text, or NULL.
 const REWIND: i64 = 2;
 
+/// The row of what happened to the alarm's handler; its value is text, the alarm's time in milliseconds and how often the handler has
+/// failed, with a space between them. It says nothing of an alarm with another time.
+const FAILURES: i64 = 3;
+
 impl CellDb {
     /// The time of the alarm, in milliseconds since the Unix epoch.
     pub fn get_alarm(&mut self) -> Result<Option<i64>, StorageError> {
@@ -39,6 +43,24 @@ impl CellDb {
         }
         let nanos = time_ms.map(|ms| ms.saturating_mul(NANOS_PER_MS));
         self.open()?.set_metadata(ALARM, nanos.map_or(Value::Null, Value::Integer))
+    }
+
+    /// How often the handler of the alarm at `time_ms` has failed, as far as [`set_alarm_failures`](Self::set_alarm_failures) was told.
+    pub fn alarm_failures(&mut self, time_ms: i64) -> Result<u32, StorageError> {
+        let failures = self.open()?.metadata(FAILURES, |value| match value {
+            Value::Text(text) => {
+                let (time, failures) = std::str::from_utf8(text).ok()?.split_once(' ')?;
+                let is_this = time.parse() == Ok(time_ms);
+                failures.parse().ok().filter(|_| is_this)
+            }
+            _ => None,
+        })?;
+        Ok(failures.unwrap_or(0))
+    }
+
+    /// Remembers that the handler of the alarm at `time_ms` has failed `failures` times.
+    pub fn set_alarm_failures(&mut self, time_ms: i64, failures: u32) -> Result<(), StorageError> {
+        self.open()?.set_metadata(FAILURES, Value::Text(format!("{time_ms} {failures}").as_bytes()))
     }
 }
 

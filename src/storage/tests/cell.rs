@@ -280,6 +280,20 @@ fn a_deferred_violation_loses_the_turn() {
 }
 
 #[test]
+fn failures_belong_to_one_alarm() {
+    let mut db = cell();
+    db.set_alarm(Some(100)).unwrap();
+    assert_eq!(db.alarm_failures(100).unwrap(), 0);
+    db.set_alarm_failures(100, 3).unwrap();
+    let mut replica = Vec::new();
+    apply(&mut replica, &db.commit().unwrap().unwrap());
+    assert!(db.close_idle());
+    assert_eq!((db.alarm_failures(100).unwrap(), db.alarm_failures(101).unwrap()), (3, 0));
+    db.set_alarm_failures(101, 1).unwrap();
+    assert_eq!((db.alarm_failures(100).unwrap(), db.alarm_failures(101).unwrap()), (0, 1));
+}
+
+#[test]
 fn delete_all_is_part_of_the_turn() {
     let mut db = cell();
     query(&mut db, "CREATE TABLE t(x); INSERT INTO t VALUES (randomblob(30000))", &[]).unwrap();

@@ -2,7 +2,8 @@
 //!
 //! V8 ends the process when an allocation fails for good, and when code asks for something absurdly large. Here it is the thread that
 //! ends instead: it is parked for the rest of the process's life, with everything on it, because V8 cannot be unwound. Whoever
-//! watches over the thread sees its flag and starts another one.
+//! watches over the thread sees its flag and starts another one. The same becomes of a thread that does not come back from one of V8's own
+//! functions, which nothing can interrupt; it is parked when it comes back after all.
 
 // Signal handlers, and a callback of V8.
 #![allow(unsafe_code)]
@@ -69,9 +70,31 @@ extern "C" fn handle(signal: c_int) {
 fn park_if_guarded() {
     if let Some(flag) = FLAG.get() {
         flag.store(true, Ordering::Release);
-        loop {
-            // SAFETY: waits for a signal; may be called in a handler.
-            unsafe { libc::pause() };
-        }
+        park();
     }
+}
+
+/// Ends what this thread does, for good, without unwinding it.
+pub(crate) fn park() -> ! {
+    loop {
+        // SAFETY: waits for a signal; may be called in a handler.
+        unsafe { libc::pause() };
+    }
+}
+
+/// A thread of this process, as the system knows it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ThreadId(libc::pid_t);
+
+/// The calling thread.
+pub(crate) fn this_thread() -> ThreadId {
+    // SAFETY: has no preconditions.
+    ThreadId(unsafe { libc::gettid() })
+}
+
+/// Leaves the processor to everybody else: `thread` works for nobody any more but cannot be stopped, because the signal that stops it
+/// could come while it holds a lock of the allocator's.
+pub(crate) fn step_back(thread: ThreadId) {
+    // SAFETY: takes plain numbers; at worst there is no such thread any more.
+    unsafe { libc::setpriority(libc::PRIO_PROCESS, thread.0 as libc::id_t, 19) };
 }

@@ -4,15 +4,20 @@
 //! at least once, as on the platform.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use celld_ids::CellScope;
+use celld_storage::{CellDb, StorageError};
+use parking_lot::Mutex;
 use tokio::sync::{Notify, oneshot};
 
+use super::ShardState;
 use super::cells::Resident;
 use super::events::{AlarmOutcome, Event, Reply};
 use super::run::Shard;
+use crate::host::AlarmChange;
 
 /// The wait before the first repetition; each further one doubles it. As on the platform.
 const FIRST_RETRY_MS: i64 = 2_000;
@@ -46,6 +51,17 @@ impl Alarms {
         match time {
             Some(at_ms) => self.look_at(resident, at_ms),
             None => self.pass_over(resident),
+        }
+    }
+
+    /// The resident's database has been found with this alarm, whose handler has failed so often.
+    pub fn found(&self, resident: &Rc<Resident>, time: Option<i64>, failures: u32) {
+        self.set(resident, time);
+        if let Some(at_ms) = time
+            && failures > 0
+        {
+            resident.alarm.failures.set(failures);
+            self.look_at(resident, at_ms.max(Self::retry_at(now_ms(), failures)));
         }
     }
 
@@ -86,6 +102,71 @@ impl Alarms {
     }
 }
 
+/// One run of an alarm's handler.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct AlarmRun {
+    /// The alarm's time, in milliseconds since the Unix epoch.
+    pub time: i64,
+    /// Runs for this time that have failed before.
+    pub failures: u32,
+}
+
+/// The runs of all shards, so that a run which costs its shard is known to have failed: otherwise its alarm would be due at once, for
+/// ever, and cost one shard after the other.
+#[derive(Default)]
+pub(crate) struct AlarmRuns {
+    /// By cell, with the shard.
+    running: Mutex<HashMap<CellScope, (usize, AlarmRun)>>,
+    failed: Mutex<HashMap<CellScope, AlarmRun>>,
+}
+
+impl AlarmRuns {
+    fn begin(&self, scope: &CellScope, shard: usize, run: AlarmRun) {
+        self.running.lock().insert(scope.clone(), (shard, run));
+    }
+
+    fn end(&self, scope: &CellScope) {
+        self.running.lock().remove(scope);
+    }
+
+    /// The shard is lost, and what ran there has failed.
+    pub fn shard_lost(&self, index: usize) {
+        let lost = |_: &CellScope, (shard, _): &mut (usize, AlarmRun)| *shard == index;
+        let failed = self.running.lock().extract_if(lost).collect::<Vec<_>>();
+        let failed = failed.into_iter().map(|(scope, (_, run))| {
+            let failures = run.failures.saturating_add(1);
+            (scope, AlarmRun { failures, ..run })
+        });
+        self.failed.lock().extend(failed);
+    }
+
+    /// What has failed of the cell's runs with a shard, if nobody has taken it yet.
+    fn take_failed(&self, scope: &CellScope) -> Option<AlarmRun> {
+        self.failed.lock().remove(scope)
+    }
+}
+
+impl ShardState {
+    /// The alarm that the database of a cell holds, and how often its handler has failed. A failure that cost a shard is put into the
+    /// database: it may cost the process next.
+    pub(super) fn find_alarm(
+        &self,
+        resident: &Resident,
+        db: &mut CellDb,
+    ) -> Result<(Option<i64>, u32), StorageError> {
+        let failed = self.alarm_runs.take_failed(&resident.scope);
+        let Some(time) = db.get_alarm()? else { return Ok((None, 0)) };
+        let Some(run) = failed.filter(|run| run.time == time) else {
+            return Ok((Some(time), db.alarm_failures(time)?));
+        };
+        db.set_alarm_failures(time, run.failures)?;
+        if let Some(tx) = db.commit()? {
+            self.append(resident, tx, AlarmChange::Unchanged);
+        }
+        Ok((Some(time), run.failures))
+    }
+}
+
 impl Shard {
     /// Fires alarms until the shard stops.
     pub(super) async fn fire_alarms(self: Rc<Self>) {
@@ -113,10 +194,12 @@ impl Shard {
             return;
         };
         alarm.is_running.set(true);
+        let run = AlarmRun { time, failures: alarm.failures.get() };
+        self.state().alarm_runs.begin(&resident.scope, self.state().index, run);
         let (to, settled) = oneshot::channel();
         let event = Event { headers: Default::default(), body: None, reply: Reply::Alarm(to) };
         let id = isolate.state.events.borrow_mut().insert(event);
-        isolate.deliver_alarm(id, &resident.scope, time, alarm.failures.get());
+        isolate.deliver_alarm(id, &resident.scope, time, run.failures);
         let shard = self.clone();
         tokio::task::spawn_local(async move {
             let outcome = settled.await.unwrap_or(AlarmOutcome::Failed);
@@ -127,6 +210,7 @@ impl Shard {
     fn alarm_settled(&self, resident: &Rc<Resident>, time: i64, outcome: AlarmOutcome) {
         let alarm = &resident.alarm;
         alarm.is_running.set(false);
+        self.state().alarm_runs.end(&resident.scope);
         let Some(next) = alarm.time.get() else { return };
         if next == time && outcome == AlarmOutcome::Failed {
             alarm.failures.set(alarm.failures.get() + 1);
@@ -140,8 +224,6 @@ impl Shard {
 
 #[cfg(test)]
 mod tests {
-    use celld_ids::CellScope;
-
     use super::*;
 
     fn resident(id: &str) -> Rc<Resident> {
@@ -178,6 +260,34 @@ mod tests {
         alarms.set(&busy, Some(300));
         assert_eq!(alarms.next(300).map(|resident| resident.scope.id().to_owned()), Ok("busy".to_owned()));
         assert!(alarms.due.borrow().is_empty());
+    }
+
+    #[test]
+    fn what_ran_on_a_lost_shard_has_failed() {
+        let runs = AlarmRuns::default();
+        let scopes = ["a", "b", "c"].map(|id| CellScope::new("Room", id).unwrap());
+        for (shard, scope) in scopes.iter().enumerate() {
+            runs.begin(scope, shard % 2, AlarmRun { time: 100, failures: 2 });
+        }
+        runs.end(&scopes[0]);
+        runs.shard_lost(0);
+        assert_eq!(runs.take_failed(&scopes[0]), None, "it had settled");
+        assert_eq!(runs.take_failed(&scopes[1]), None, "its shard goes on");
+        assert_eq!(runs.take_failed(&scopes[2]), Some(AlarmRun { time: 100, failures: 3 }));
+        assert_eq!(runs.take_failed(&scopes[2]), None, "once");
+    }
+
+    #[test]
+    fn an_alarm_that_has_failed_waits() {
+        let alarms = Alarms::default();
+        let (failed, later) = (resident("failed"), resident("later"));
+        alarms.found(&failed, Some(100), 3);
+        assert!(alarms.next(now_ms() + 7000).is_err());
+        assert!(alarms.next(now_ms() + 9000).is_ok());
+        assert_eq!(failed.alarm.failures.get(), 3);
+        let far = now_ms() + 1_000_000;
+        alarms.found(&later, Some(far), 1);
+        assert!(alarms.next(far - 1).is_err());
     }
 
     #[test]

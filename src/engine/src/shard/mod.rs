@@ -34,6 +34,7 @@ use celld_ids::CellScope;
 use celld_storage::{CellDb, ImagePath};
 use tokio_util::sync::CancellationToken;
 
+pub(crate) use alarms::AlarmRuns;
 pub(crate) use cells::Resident;
 pub use extension::celld_events;
 pub use isolate::BuildError;
@@ -89,6 +90,8 @@ pub(crate) struct ShardState {
     pub router: Router,
     pub residents: Residents,
     pub alarms: alarms::Alarms,
+    /// Those of all shards.
+    pub alarm_runs: Arc<AlarmRuns>,
     /// Cells that are to be taken back to a bookmark.
     pub rewinds: tokio::sync::mpsc::UnboundedSender<(Rc<Resident>, Box<CellDb>)>,
     /// Public requests that are being answered, seen by the acceptor.
@@ -127,14 +130,14 @@ impl ShardState {
                     let path = Some(ImagePath { dir, name: name.into() });
                     let opened = CellDb::new(activation.image, path, shard.limits.clone());
                     let opened = opened.and_then(|mut db| {
-                        let alarm = db.get_alarm()?;
+                        let alarm = shard.find_alarm(&resident, &mut db)?;
                         resident.rewinds.set(db.rewind()?.is_some());
                         db.close_idle();
                         Ok((db, alarm))
                     });
                     match opened {
-                        Ok((db, alarm)) => {
-                            shard.alarms.set(&resident, alarm);
+                        Ok((db, (alarm, failures))) => {
+                            shard.alarms.found(&resident, alarm, failures);
                             resident.set_place(Place::Parked(Box::new(db)));
                         }
                         Err(error) => resident.set_place(Place::Failed(ActivateError::Failed {

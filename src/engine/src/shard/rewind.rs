@@ -67,7 +67,8 @@ impl ShardState {
         Ok(())
     }
 
-    fn append(&self, resident: &Resident, tx: CommittedTx, alarm: AlarmChange) {
+    /// Hands the log a transaction that no turn of an isolate has made.
+    pub(super) fn append(&self, resident: &Resident, tx: CommittedTx, alarm: AlarmChange) {
         let txid = Txid(resident.txid.get().0 + 1);
         let position = self.log.append(&resident.scope, resident.epoch.get(), txid, tx, alarm);
         resident.txid.set(txid);

@@ -14,6 +14,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use super::alarms::AlarmRuns;
 use super::calls::{Call, CallTarget, Mail, Router, RpcCall};
 use super::cells::{Place, Resident, Residents};
 use super::events::{ErrorDescription, Event, Reply, RpcReply};
@@ -92,6 +93,7 @@ pub(crate) struct Start {
     pub load: Arc<AtomicUsize>,
     pub watch: Arc<Watch>,
     pub lost: CancellationToken,
+    pub alarm_runs: Arc<AlarmRuns>,
     pub open: Arc<OpenConnections>,
     pub lines: Lines,
     pub commands: mpsc::UnboundedReceiver<Command>,
@@ -111,7 +113,8 @@ pub(crate) struct Shard {
 impl Shard {
     /// The body of the shard's thread; returns after [`Command::Stop`].
     pub async fn run(start: Start) {
-        let Start { index, life, options, host, router, load, watch, lost, open, lines, .. } = start;
+        let Start { index, life, options, host, router, load, watch, lost, alarm_runs, open, lines, .. } =
+            start;
         let (mut commands, mut mailbox) = (start.commands, start.mailbox);
         let log = host.log();
         let (socket_events, said) = mpsc::unbounded_channel();
@@ -128,6 +131,7 @@ impl Shard {
                 router,
                 residents: Residents::default(),
                 alarms: Default::default(),
+                alarm_runs,
                 rewinds,
                 load,
                 lost,

@@ -9,18 +9,24 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
+use crate::platform::fatal::{self, ThreadId};
 use crate::platform::guard::IsolateGuard;
 
 /// Time between two looks.
 const LOOK: Duration = Duration::from_millis(50);
+/// Code that was ended and still runs after this time never looks at what is asked of it: it is in a function of V8's own.
+const DEAF_AFTER: Duration = Duration::from_secs(10);
 /// The number that stands for "no JavaScript runs".
 const IDLE: u64 = 0;
 
 /// What the watchdog sees of one shard.
 #[derive(Default)]
 pub(crate) struct Watch {
-    /// V8 gave up on the thread, which is parked for good.
+    /// The thread will do nothing more for anybody: V8 gave up on it and it is parked, or it does not come back from V8 and will be
+    /// parked if it ever does.
     pub lost: AtomicBool,
+    /// The shard's thread.
+    thread: Mutex<Option<ThreadId>>,
     /// The number of the turn that runs, or [`IDLE`].
     turn: AtomicU64,
     /// How long the turn may take, in milliseconds.
@@ -41,6 +47,11 @@ pub(crate) struct Turn<'a> {
 }
 
 impl Watch {
+    /// Says that the calling thread is the shard's.
+    pub fn adopt_thread(&self) {
+        *self.thread.lock() = Some(fatal::this_thread());
+    }
+
     /// Whether the watchdog has ended a turn since this was asked last. V8 itself forgets a termination as soon as no JavaScript is
     /// left on the stack.
     pub fn take_ended(&self) -> bool {
@@ -69,41 +80,94 @@ impl Watch {
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
         // Under the lock, so that a termination that has been decided on is not sent into the next turn.
-        let _isolate = self.watch.isolate.lock();
+        let isolate = self.watch.isolate.lock();
         self.watch.turn.store(IDLE, Ordering::Release);
+        drop(isolate);
+        // Another thread has this one's place: what the turn has written must not be committed, nor anything be answered.
+        if self.watch.lost.load(Ordering::Acquire) {
+            fatal::park();
+        }
     }
 }
 
+/// Why a thread was given up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Loss {
+    /// V8 could not go on.
+    Fatal,
+    /// What it runs cannot be ended.
+    Deaf,
+}
+
+/// What the watchdog remembers of one shard.
+#[derive(Default, Clone, Copy)]
+struct Seen {
+    /// The turn that it was at.
+    turn: u64,
+    /// How often it was seen there since it began, or since it was ended last.
+    times: u32,
+    /// How often it was seen there after it was ended.
+    after_end: Option<u32>,
+}
+
+/// How many looks make `time`.
+const fn looks(time: Duration) -> u32 {
+    (time.as_millis() / LOOK.as_millis()) as u32
+}
+
 /// The body of the watchdog's thread; returns when `stop` is set. `replace` starts a thread in the place of one that was lost.
-pub(crate) fn run(mut shards: Vec<Arc<Watch>>, stop: &AtomicBool, replace: impl Fn(usize) -> Arc<Watch>) {
-    // The turn that each shard was at, and how often it was seen.
-    let mut seen = vec![(IDLE, 0u64); shards.len()];
+pub(crate) fn run(
+    mut shards: Vec<Arc<Watch>>,
+    stop: &AtomicBool,
+    replace: impl Fn(usize, Loss) -> Arc<Watch>,
+) {
+    let mut seen = vec![Seen::default(); shards.len()];
     while !stop.load(Ordering::Relaxed) {
         std::thread::sleep(LOOK);
-        for (index, (watch, (turn, times))) in shards.iter_mut().zip(&mut seen).enumerate() {
-            if watch.lost.load(Ordering::Acquire) {
-                *watch = replace(index);
-                (*turn, *times) = (IDLE, 0);
-                continue;
-            }
-            let now = watch.turn.load(Ordering::Acquire);
-            *times = if now == *turn { *times + 1 } else { 0 };
-            *turn = now;
-            if now == IDLE {
-                continue;
-            }
-            let limit = watch.limit_ms.load(Ordering::Relaxed);
-            let isolate = watch.isolate.lock();
-            let Some(isolate) = isolate.as_ref().filter(|_| watch.turn.load(Ordering::Acquire) == now) else {
-                continue;
+        for (index, (watch, seen)) in shards.iter_mut().zip(&mut seen).enumerate() {
+            let loss = match watch.lost.load(Ordering::Acquire) {
+                true => Some(Loss::Fatal),
+                false => look(watch, seen),
             };
-            isolate.sample(LOOK);
-            if *times * (LOOK.as_millis() as u64) >= limit {
-                watch.ended.store(true, Ordering::Release);
-                watch.interrupt.store(true, Ordering::Relaxed);
-                isolate.terminate();
-                *times = 0;
+            if let Some(loss) = loss {
+                *watch = replace(index, loss);
+                *seen = Seen::default();
             }
         }
     }
+}
+
+/// Looks at one shard, and ends what has run too long.
+fn look(watch: &Watch, seen: &mut Seen) -> Option<Loss> {
+    let now = watch.turn.load(Ordering::Acquire);
+    if now == seen.turn {
+        seen.times += 1;
+    } else {
+        *seen = Seen { turn: now, ..Seen::default() };
+    }
+    if now == IDLE {
+        return None;
+    }
+    let isolate = watch.isolate.lock();
+    let isolate = isolate.as_ref().filter(|_| watch.turn.load(Ordering::Acquire) == now)?;
+    isolate.sample(LOOK);
+    if let Some(after) = &mut seen.after_end {
+        *after += 1;
+        if *after >= looks(DEAF_AFTER) {
+            // Still under the lock: the turn either has ended or sees this when it does.
+            watch.lost.store(true, Ordering::Release);
+            if let Some(thread) = *watch.thread.lock() {
+                fatal::step_back(thread);
+            }
+            return Some(Loss::Deaf);
+        }
+    }
+    if u64::from(seen.times) * LOOK.as_millis() as u64 >= watch.limit_ms.load(Ordering::Relaxed) {
+        watch.ended.store(true, Ordering::Release);
+        watch.interrupt.store(true, Ordering::Relaxed);
+        isolate.terminate();
+        seen.times = 0;
+        seen.after_end.get_or_insert(0);
+    }
+    None
 }
