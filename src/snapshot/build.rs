@@ -9,6 +9,8 @@ mod patches;
 mod residual;
 #[path = "build/transpile.rs"]
 mod transpile;
+#[path = "build/warm.rs"]
+mod warm;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -20,8 +22,8 @@ use deno_core::snapshot::{CreateSnapshotOptions, create_snapshot};
 /// The directory of the engine's JavaScript, relative to this crate.
 const ENGINE_JS: &str = "../engine/js";
 
-/// The snapshots to make. (A second one with the `node:` modules evaluated is to join.)
-const VARIANTS: &[&str] = &["plain"];
+/// The snapshots to make, by name, and the `node:` modules that are evaluated in each.
+const VARIANTS: &[(&str, &[&str])] = &[("plain", &[]), ("node", warm::MODULES)];
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("cargo:rerun-if-changed=build.rs");
@@ -33,8 +35,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     // deno_core records what imports what only when this variable is set before its first import, and a
     // process cannot safely change its own environment: so the work happens in a child.
     if let Some(graph) = std::env::var_os(import_graph::VARIABLE) {
-        for variant in VARIANTS {
-            make(&out_dir.join(variant), Path::new(&graph))?;
+        for (variant, modules) in VARIANTS {
+            make(&out_dir.join(variant), modules, Path::new(&graph))?;
         }
         return Ok(());
     }
@@ -51,7 +53,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 }
 
 /// Makes one snapshot into the directory `out`.
-fn make(out: &Path, graph: &Path) -> Result<(), Box<dyn std::error::Error>> {
+fn make(
+    out: &Path,
+    modules: &'static [&'static str],
+    graph: &Path,
+) -> Result<(), Box<dyn std::error::Error>> {
     let extensions = extensions::for_snapshot();
     let lazy = residual::lazy_files(&extensions)?;
     let output = create_snapshot(
@@ -63,7 +69,7 @@ fn make(out: &Path, graph: &Path) -> Result<(), Box<dyn std::error::Error>> {
             extension_transpiler: Some(Rc::new(|name, source| {
                 transpile::transpile(name.as_str(), source.as_str())
             })),
-            with_runtime_cb: None,
+            with_runtime_cb: Some(Box::new(|runtime| warm::evaluate(runtime, modules))),
         },
         None,
     )?;

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use crate::deployment::Deployment;
 use crate::host::Host;
 use crate::platform::modules::{Modules, ModulesError};
-use crate::platform::{fatal, guard};
+use crate::platform::{self, builtins, fatal};
 use crate::shard::calls::{Call, Door, Router, reply};
 use crate::shard::watch::{self, Loss, Watch};
 use crate::shard::{
@@ -233,8 +233,7 @@ impl Shared {
 impl Engine {
     /// Starts the threads. They serve nothing until a deployment is adopted.
     pub fn start(options: ShardOptions, host: Arc<dyn Host>) -> Result<Engine, StartError> {
-        deno_core::v8::V8::set_flags_from_string(guard::WASM_FLAG);
-        deno_core::JsRuntime::init_platform(None);
+        platform::init();
         let mut shared = Shared {
             router: Router::new(options.shards),
             options: Arc::new(options),
@@ -284,6 +283,9 @@ impl Engine {
         let modules = deployment.scripts().map(|script| Modules::new(script.clone()).map(Arc::new));
         let modules: Arc<[Arc<Modules>]> = modules.collect::<Result<_, _>>()?;
         let _one = self.adopting.lock().await;
+        // Decided by all Workers of the deployment, before the first isolate decides for itself.
+        let uses_node = || deployment.scripts().any(|script| script.has_flag(builtins::NODEJS_COMPAT));
+        self.shared.options.snapshots.of_process(uses_node);
         let lives = self.shared.lost.load(Ordering::Relaxed);
         let prepare = |done| Command::Prepare(deployment.clone(), modules.clone(), done);
         // One shard tries: what costs it its thread costs no other one.

@@ -13,6 +13,6 @@ pub mod storage;
 mod web;
 
 pub use engine::{AdoptError, Engine, StartError};
-pub use platform::snapshot::Snapshot;
+pub use platform::snapshot::{Snapshot, Snapshots};
 pub use shard::{BuildError, Census, ShardOptions, StoppedCell};
 pub use web::CacheStore;

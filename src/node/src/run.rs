@@ -157,7 +157,7 @@ async fn run_to_the_end(
     let engine = Engine::start(
         ShardOptions {
             shards: config.shards,
-            snapshot: celld_snapshot::SNAPSHOT,
+            snapshots: celld_snapshot::SNAPSHOTS,
             max_cell_requests: u32::try_from(config.limits.max_cell_requests).unwrap_or(u32::MAX),
             max_request_body: config.limits.max_request_body_bytes,
             deploy_max_age: config.adoption.max_age,

@@ -6,9 +6,9 @@ mod harness;
 
 use celld_engine::deployment::ModuleKind;
 use celld_engine::host::{ConsoleLevel, SourcePosition};
-use celld_engine::platform::isolate::{Isolate, IsolateOptions};
+use celld_engine::platform::isolate::{Isolate, IsolateError, IsolateOptions};
 use celld_engine::platform::modules::{Modules, ModulesError};
-use celld_snapshot::SNAPSHOT;
+use celld_snapshot::SNAPSHOTS;
 use deno_core::v8;
 
 use harness::{Bundle, Sink, block_on, on_engine_thread};
@@ -263,7 +263,38 @@ fn a_bundle_is_checked_before_it_is_loaded() {
     assert!(matches!(error(latin1), ModulesError::NotUtf8 { .. }));
 }
 
-/// `cargo test --release -p celld-snapshot -- --ignored --nocapture start_cost`
+/// `cargo test --release --workspace -- --ignored --nocapture start_cost`; once more with `CELLD_TEST_NODE_SNAPSHOT=1`.
+/// A process has one snapshot (`Snapshots::of_process`): what holds with the one holds with the other, in a process of its own.
+#[test]
+fn all_of_this_holds_with_the_node_snapshot() {
+    if std::env::var_os(harness::WITH_NODE).is_some() {
+        return;
+    }
+    let tests = std::process::Command::new(std::env::current_exe().expect("this is a program"))
+        .env(harness::WITH_NODE, "1")
+        .output()
+        .expect("it runs again");
+    assert!(
+        tests.status.success(),
+        "{}\n{}",
+        String::from_utf8_lossy(&tests.stdout),
+        String::from_utf8_lossy(&tests.stderr)
+    );
+}
+
+#[test]
+fn an_isolate_of_the_other_snapshot_is_refused() {
+    on_engine_thread(|| {
+        let own = harness::snapshot();
+        let is_own = std::ptr::eq(own.bytes, SNAPSHOTS.plain.bytes);
+        let other = if is_own { &SNAPSHOTS.node } else { &SNAPSHOTS.plain };
+        let modules = Bundle::new("index.js").esm("index.js", "export default {};").modules();
+        let options = IsolateOptions::new(modules, std::rc::Rc::new(Sink::default()));
+        let refused = block_on(async { Isolate::start(other, options) });
+        assert!(matches!(refused, Err(IsolateError::OtherSnapshot)));
+    });
+}
+
 #[test]
 #[ignore = "a measurement"]
 fn start_cost() {
@@ -276,6 +307,11 @@ fn start_cost() {
                 NODE,
                 "import 'node:crypto'; import 'node:stream'; import 'node:buffer';",
             ),
+            (
+                "http, fs, zlib, process, util",
+                NODE,
+                "import 'node:http'; import 'node:fs'; import 'node:zlib'; import 'node:process'; import 'node:util';",
+            ),
         ] {
             let modules = Bundle::new("index.js").esm("index.js", source).flags(flags).modules();
             let sink = std::rc::Rc::new(Sink::default());
@@ -285,7 +321,7 @@ fn start_cost() {
             for _ in 0..40 {
                 let begin = std::time::Instant::now();
                 let options = IsolateOptions::new(modules.clone(), sink.clone());
-                let isolate = harness::block_on(async { Isolate::start(&SNAPSHOT, options) });
+                let isolate = harness::block_on(async { Isolate::start(harness::snapshot(), options) });
                 let mut isolate = isolate.expect("starts");
                 harness::block_on(isolate.load_main()).expect("loads");
                 times.push(begin.elapsed());
@@ -294,6 +330,8 @@ fn start_cost() {
             let resident = (harness::resident_bytes() - before) / started.len() as u64;
             times.sort();
             println!("{name}: start and load {:?} (median), {} KiB resident each", times[20], resident >> 10);
+            // What one has freed, the next could use.
+            std::mem::forget(started);
         }
     });
 }

@@ -9,6 +9,7 @@ import "ext:celld_platform/node_host.js";
 import { defineGlobals, defineNodeGlobals } from "ext:celld_platform/globals.js";
 import { console } from "ext:celld_platform/console.js";
 import { installReporting } from "ext:celld_platform/report.js";
+import { op_stream_base_register_state } from "ext:core/ops";
 import "node:celld-workers";
 
 const { ArrayPrototypeIncludes, ObjectDefineProperty, ObjectFreeze } = primordials;
@@ -35,6 +36,10 @@ internals.celldBoot = function boot({ compatibilityFlags }) {
   installReporting();
   if (ArrayPrototypeIncludes(compatibilityFlags, "nodejs_compat")) {
     defineNodeGlobals(globalThis);
+  }
+  // A snapshot has the JavaScript half of it only; `node:process` in the snapshot does not register the other one again.
+  if (internals.__nodeProcessBootstrapped) {
+    op_stream_base_register_state(core.loadExtScript("ext:deno_node/internal_binding/stream_wrap.ts").streamBaseState);
   }
   const flags = { __proto__: null };
   for (let i = 0; i < compatibilityFlags.length; i++) {

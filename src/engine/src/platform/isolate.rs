@@ -58,6 +58,9 @@ pub enum IsolateError {
     /// `deny_net` has an entry that is no address.
     #[error("cannot set up the permissions of a new isolate: {0}")]
     Permissions(#[from] deno_permissions::PermissionsFromOptionsError),
+    /// Isolates of two snapshots cannot live in one process.
+    #[error("this process has isolates of another snapshot")]
+    OtherSnapshot,
     /// V8 or the snapshot is broken; nothing a user does causes it.
     #[error("cannot start an isolate: {0}")]
     Start(Box<CoreError>),
@@ -100,6 +103,9 @@ struct Booted {
 impl Isolate {
     /// Starts an isolate with all globals and no user code.
     pub fn start(snapshot: &Snapshot, options: IsolateOptions) -> Result<Isolate, IsolateError> {
+        if !snapshot.is_of_process() {
+            return Err(IsolateError::OtherSnapshot);
+        }
         let IsolateOptions { modules, console, memory_limit, temp_quota, deny_net } = options;
         let permissions = permissions::container(&deny_net)?;
         let guard = IsolateGuard::new(memory_limit);

@@ -26,3 +26,13 @@ mod node_services;
 mod ops;
 pub mod permissions;
 pub mod snapshot;
+
+/// Starts V8 for this process. It must come before the first isolate, from the thread whose descendants isolates run on.
+pub fn init() {
+    static ONCE: std::sync::Once = std::sync::Once::new();
+    ONCE.call_once(|| {
+        // Flags cannot be set any more once V8 runs.
+        deno_core::v8::V8::set_flags_from_string(guard::WASM_FLAG);
+        deno_core::JsRuntime::init_platform(None);
+    });
+}

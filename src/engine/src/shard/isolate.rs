@@ -20,6 +20,7 @@ use super::install::{Hooks, install, prepare};
 use super::values::{call, optional, text};
 use crate::deployment::{Deployment, Script};
 use crate::host::{ActivateError, AlarmChange, ConsoleLevel, ConsoleLine};
+use crate::platform::builtins;
 use crate::platform::console::ConsoleSink;
 use crate::platform::errors::UserError;
 use crate::platform::guard::IsolateGuard;
@@ -152,7 +153,8 @@ impl ScriptIsolate {
         let console = Rc::new(ShardConsole { shard: shard.clone(), script: script.clone() });
         let mut options = IsolateOptions::new(modules, console);
         options.deny_net = shard.options.deny_net.clone();
-        let mut isolate = Isolate::start(&shard.options.snapshot, options)?;
+        let snapshot = shard.options.snapshots.of_process(|| definition.has_flag(builtins::NODEJS_COMPAT));
+        let mut isolate = Isolate::start(snapshot, options)?;
         let state = Rc::new(IsolateState {
             serial: shard.next_serial(),
             shard: shard.clone(),

@@ -43,7 +43,7 @@ pub use run::{Census, StoppedCell};
 pub(crate) use run::{Command, Shard, Start};
 
 use crate::host::{ActivateError, CommitLog, Host};
-use crate::platform::snapshot::Snapshot;
+use crate::platform::snapshot::Snapshots;
 use crate::socket::Lines;
 use crate::socket::parked::SocketEvent;
 use calls::Router;
@@ -56,7 +56,7 @@ pub struct ShardOptions {
     /// How many shards there are.
     pub shards: usize,
     /// What isolates start from.
-    pub snapshot: Snapshot,
+    pub snapshots: Snapshots,
     /// `fetch` events that may be in one cell at a time.
     pub max_cell_requests: u32,
     /// Bytes that the body of a public request may have.

@@ -14,7 +14,7 @@ use celld_engine::shard::events::Failure;
 use celld_engine::{Engine, ShardOptions};
 use celld_ids::{CellScope, Epoch};
 use celld_ltx::Txid;
-use celld_snapshot::SNAPSHOT;
+use celld_snapshot::SNAPSHOTS;
 use celld_storage::{CommittedTx, Image};
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -147,9 +147,10 @@ impl Setup {
             congested: watch::Sender::new(false),
         });
         let images = tempfile::tempdir().expect("a directory");
+        crate::harness::snapshot();
         let options = ShardOptions {
             shards: 1,
-            snapshot: SNAPSHOT,
+            snapshots: SNAPSHOTS,
             max_cell_requests: 64,
             max_request_body: 1 << 20,
             deploy_max_age: Duration::from_secs(60),

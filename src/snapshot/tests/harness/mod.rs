@@ -6,12 +6,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::sync::{Arc, OnceLock, mpsc};
 
+use celld_engine::Snapshot;
 use celld_engine::deployment::{Module, ModuleKind, Script};
 use celld_engine::host::{ConsoleLevel, SourcePosition};
 use celld_engine::platform::console::ConsoleSink;
 use celld_engine::platform::isolate::{Isolate, IsolateError, IsolateOptions};
 use celld_engine::platform::modules::Modules;
-use celld_snapshot::SNAPSHOT;
+use celld_snapshot::SNAPSHOTS;
 use deno_core::{PollEventLoopOptions, v8};
 
 type Job = Box<dyn FnOnce() + Send>;
@@ -22,7 +23,10 @@ pub fn on_engine_thread(test: impl FnOnce() + Send + 'static) {
     static THREAD: OnceLock<mpsc::Sender<Job>> = OnceLock::new();
     let thread = THREAD.get_or_init(|| {
         let (sender, jobs) = mpsc::channel::<Job>();
-        std::thread::spawn(move || jobs.into_iter().for_each(|job| job()));
+        std::thread::spawn(move || {
+            celld_engine::platform::init();
+            jobs.into_iter().for_each(|job| job());
+        });
         sender
     });
     let (done, outcome) = mpsc::channel();
@@ -152,10 +156,18 @@ pub struct Outcome {
     pub sink: Rc<Sink>,
 }
 
+/// Set in the process that runs these tests once more with the `node` snapshot.
+pub const WITH_NODE: &str = "CELLD_TEST_NODE_SNAPSHOT";
+
+/// The snapshot of this process.
+pub fn snapshot() -> &'static Snapshot {
+    SNAPSHOTS.of_process(|| std::env::var_os(WITH_NODE).is_some())
+}
+
 fn start(modules: Arc<Modules>) -> Running {
     let sink = Rc::new(Sink::default());
     let options = IsolateOptions::new(modules, sink.clone());
-    let isolate = block_on(async { Isolate::start(&SNAPSHOT, options) }).expect("starts");
+    let isolate = block_on(async { Isolate::start(snapshot(), options) }).expect("starts");
     Running { isolate, sink }
 }
 
