@@ -64,7 +64,11 @@ pub fn request(address: SocketAddr, method: &str, path: &str, body: &str) -> Res
             bytes.extend(chunk);
         }
     } else if let Some(length) = find("content-length") {
-        reader.take(length.parse()?).read_to_end(&mut bytes)?;
+        let length: u64 = length.parse()?;
+        reader.take(length).read_to_end(&mut bytes)?;
+        if (bytes.len() as u64) < length && method != "HEAD" {
+            bail!("the connection ended after {} of {length} bytes", bytes.len());
+        }
     } else {
         reader.read_to_end(&mut bytes)?;
     }
@@ -155,7 +159,8 @@ fn chunk(reader: &mut impl BufRead) -> Result<Option<Vec<u8>>> {
 
 fn line(reader: &mut impl BufRead) -> Result<String> {
     let mut text = String::new();
-    if reader.read_line(&mut text)? == 0 {
+    reader.read_line(&mut text)?;
+    if !text.ends_with('\n') {
         bail!("the connection ended early");
     }
     Ok(text.trim_end_matches(['\r', '\n']).to_owned())

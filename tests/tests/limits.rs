@@ -62,9 +62,14 @@ const acts = {
     return "legal";
   },
   dropped() { for (let i = 0; i < 20; i++) new WebAssembly.Memory({ initial: 160 }); return "dropped"; },
+  blobs() { const chunk = new Uint8Array(1 << 20); for (const all = []; ; ) all.push(new Blob([chunk])); },
+  growable() { for (const all = []; ; ) { const b = new SharedArrayBuffer(0, { maxByteLength: 1 << 24 }); b.grow(1 << 24); new Uint8Array(b).fill(1); all.push(b); } },
+  resizable() { for (const all = []; ; ) { const b = new ArrayBuffer(0, { maxByteLength: 1 << 24 }); b.resize(1 << 24); new Uint8Array(b).fill(1); all.push(b); } },
+  messages() { const { port1 } = new MessageChannel(); for (;;) port1.postMessage(new Uint8Array(1 << 20)); },
+  async blobgarbage() { for (let i = 0; i < 400; i++) await new Blob([new Uint8Array(1 << 20)]).arrayBuffer(); return "400 blobs"; },
   fine: () => "fine",
 };
-export default { async fetch(request) { return new Response(acts[new URL(request.url).pathname.slice(1)]()); } };
+export default { async fetch(request) { return new Response(await acts[new URL(request.url).pathname.slice(1)]()); } };
 "#;
 
 /// The resident memory of a process, in MiB.
@@ -94,6 +99,21 @@ fn array_buffers_and_wasm_memories_count_as_memory() {
     assert_eq!(dev.node(), node, "the node was not restarted");
     let peak = resident_mib(node);
     assert!(peak < 900, "the node took {peak} MiB");
+}
+
+#[test]
+fn what_v8_does_not_count_is_memory_too() {
+    let project = Project::worker(MEMORY);
+    let mut dev = with(&project, &[("CELLD_SHARDS", "1")]);
+    let node = dev.node();
+    for act in ["blobs", "growable", "resizable", "messages", "blobs"] {
+        assert_eq!(dev.get(&format!("/{act}")).status, 500, "{act}");
+        assert_eq!(dev.get("/fine").body, "fine", "after {act}");
+    }
+    assert_eq!(dev.get("/blobgarbage").body, "400 blobs");
+    assert_eq!(dev.node(), node, "the node was not restarted");
+    let peak = resident_mib(node);
+    assert!(peak < 1600, "the node took {peak} MiB");
 }
 
 #[test]

@@ -14,6 +14,7 @@ use std::sync::LazyLock;
 use deno_core::{AccessorType, Extension, OpDecl};
 use parking_lot::Mutex;
 
+use super::blobs::op_blob_create_part;
 use super::ops::op_celld_denied;
 
 /// The ops of Deno's crates that user code may cause to run.
@@ -40,6 +41,9 @@ pub(super) fn close(extension: &mut Extension) {
 /// `op`, or the same op with a body that throws. An extension's middleware: `deno_core` applies it to
 /// the ops of every extension and its own, but not to methods of objects ([`close_objects`]).
 pub(super) fn filter(op: OpDecl) -> OpDecl {
+    if op.name == "op_blob_create_part" {
+        return op.with_implementation_from(&op_blob_create_part());
+    }
     let allowed = ALLOWED.contains(op.name) || OWN.lock().contains(op.name);
     if allowed { op } else { op.with_implementation_from(&op_celld_denied()) }
 }

@@ -82,6 +82,13 @@ pub(crate) fn park() -> ! {
     }
 }
 
+/// Bytes of a page of memory.
+pub(crate) fn page_size() -> u64 {
+    // SAFETY: has no preconditions.
+    let size = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+    u64::try_from(size).unwrap_or(4096)
+}
+
 /// A thread of this process, as the system knows it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ThreadId(libc::pid_t);

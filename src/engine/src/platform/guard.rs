@@ -42,6 +42,9 @@ pub struct IsolateGuard {
     limit: usize,
     /// Bytes of array buffers that the allocator has handed out.
     buffers: AtomicUsize,
+    /// Bytes that are neither in the heap nor in array buffers, and how many of them V8 was told of.
+    outside: AtomicUsize,
+    reported: AtomicUsize,
     refusals: AtomicU32,
     /// A buffer was refused that could never fit.
     denied: AtomicBool,
@@ -78,6 +81,8 @@ impl IsolateGuard {
         Arc::new(IsolateGuard {
             limit,
             buffers: AtomicUsize::new(0),
+            outside: AtomicUsize::new(0),
+            reported: AtomicUsize::new(0),
             refusals: AtomicU32::new(0),
             denied: AtomicBool::new(false),
             exceeded: AtomicBool::new(false),
@@ -124,7 +129,8 @@ impl IsolateGuard {
         }
     }
 
-    fn exceed(&self) {
+    /// Ends the code that runs, for the sake of memory; any thread may ask.
+    pub fn exceed(&self) {
         self.exceeded.store(true, Ordering::Relaxed);
         self.terminate();
     }
@@ -152,8 +158,35 @@ impl IsolateGuard {
         used.total() > self.limit / 4 * 5
     }
 
+    /// Counts `len` bytes of the isolate's that V8 does not see. How much of them is garbage is only known after a collection and the
+    /// callbacks that follow it, so they may be [`UNCOUNTED`] times the limit, as what V8 has no count of; `None`, and the code that
+    /// runs is ended, when they are more.
+    pub(super) fn take_outside(self: &Arc<Self>, isolate: &mut v8::Isolate, len: usize) -> Option<Taken> {
+        let before = self.outside.fetch_add(len, Ordering::Relaxed);
+        let taken = Taken { guard: self.clone(), len };
+        if before.saturating_add(len) > UNCOUNTED * self.limit {
+            self.exceed();
+            return None;
+        }
+        self.report(isolate);
+        if before / self.limit != (before + len) / self.limit {
+            isolate.low_memory_notification();
+        }
+        Some(taken)
+    }
+
+    /// Tells V8 how much there is outside, so that it collects garbage accordingly.
+    fn report(&self, isolate: &mut v8::Isolate) {
+        let now = self.outside.load(Ordering::Relaxed);
+        let before = self.reported.swap(now, Ordering::Relaxed);
+        if now != before {
+            isolate.adjust_amount_of_external_allocated_memory(now as i64 - before as i64);
+        }
+    }
+
     /// Looks at what the isolate uses.
     pub fn look(&self, isolate: &mut v8::Isolate) -> MemoryUse {
+        self.report(isolate);
         // The statistics leave WebAssembly memories out; a change by nothing gives the sum by which V8 decides on collections.
         let external = isolate.adjust_amount_of_external_allocated_memory(0);
         let heap = isolate.get_heap_statistics().used_heap_size();
@@ -163,6 +196,16 @@ impl IsolateGuard {
     /// Whether an event was ended for the sake of its processor time since this was asked last.
     pub fn take_overspent(&self) -> bool {
         self.overspent.load(Ordering::Relaxed) && self.overspent.swap(false, Ordering::Relaxed)
+    }
+
+    /// Whether memory that grew by `growth` bytes during one turn is more than anything that is counted can explain.
+    pub fn is_beyond_counting(&self, growth: u64) -> bool {
+        growth > (UNCOUNTED * self.limit) as u64
+    }
+
+    /// Charges nobody with what was not charged yet: the event that used it was ended, and what runs now would pay.
+    pub fn forgive(&self) {
+        self.uncharged.store(0, Ordering::Relaxed);
     }
 
     /// Takes a sample as soon as the isolate can: charges `busy` to the event that runs, and looks at the memory. Any thread may ask.
@@ -205,6 +248,25 @@ impl IsolateGuard {
         }
         // SAFETY: the layout's size is not zero.
         unsafe { new(layout) }.cast()
+    }
+}
+
+/// Bytes of an isolate's memory; given back when this is dropped, on any thread.
+#[derive(Debug)]
+pub(super) struct Taken {
+    guard: Arc<IsolateGuard>,
+    len: usize,
+}
+
+impl Drop for Taken {
+    fn drop(&mut self) {
+        self.guard.outside.fetch_sub(self.len, Ordering::Relaxed);
+    }
+}
+
+impl std::fmt::Debug for IsolateGuard {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "IsolateGuard({} bytes)", self.limit)
     }
 }
 
@@ -251,7 +313,7 @@ unsafe extern "C" fn interrupted(isolate: v8::UnsafeRawIsolatePtr, data: *mut c_
         guard.exceed();
     }
     let spent = guard.uncharged.swap(0, Ordering::Relaxed);
-    if charge(&mut isolate, spent) {
+    if spent > 0 && charge(&mut isolate, spent) {
         guard.overspent.store(true, Ordering::Relaxed);
         guard.terminate();
     }

@@ -131,6 +131,7 @@ impl Isolate {
         let state = runtime.op_state();
         state.borrow_mut().put(permissions);
         state.borrow_mut().put(Console { sink: console, mapper });
+        state.borrow_mut().put(guard.clone());
         guard.attach(&mut runtime);
         runtime.v8_isolate().set_oom_error_handler(fatal::out_of_memory);
         // Until here an error drops a runtime whose isolate is entered, as V8 wants it.

@@ -9,6 +9,7 @@
 //!   keeps it to its limits, and `fatal` parks its thread when V8 gives up.
 //! * [`console`] and [`errors`] report to the developer, in positions of the source files.
 
+mod blobs;
 pub mod builtins;
 pub mod code_cache;
 pub mod console;

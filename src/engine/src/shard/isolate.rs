@@ -260,12 +260,14 @@ impl ScriptIsolate {
             scope.perform_microtask_checkpoint();
         }
         drop(turn);
-        // Both are asked: one event may have come to both limits at once.
-        let overspent = self.guard.take_overspent();
+        // All are asked: one event may have come to several limits at once.
+        let (overspent, exceeded) = (self.guard.take_overspent(), self.guard.take_exceeded());
         if self.state.shard.watch.take_ended() || overspent {
             self.after_termination(runtime, &Limit::Cpu(limit));
-        } else if self.guard.take_exceeded() {
+        } else if exceeded {
             self.after_termination(runtime, &Limit::Memory);
+        }
+        if exceeded {
             self.collect(runtime);
         }
         commit(&self.state, runtime);
@@ -276,6 +278,8 @@ impl ScriptIsolate {
     /// The turn was ended from outside: the event that ran fails, everything else in the isolate goes on.
     fn after_termination(&self, runtime: &mut JsRuntime, limit: &Limit) {
         runtime.v8_isolate().cancel_terminate_execution();
+        // A sample may still be on its way: it would end the code that tells of the end.
+        self.guard.forgive();
         deno_core::scope!(scope, runtime);
         let (why, of_cell) = (limit.of_worker(), limit.of_cell());
         let messages = [text(scope, &why), text(scope, &of_cell)];

@@ -108,6 +108,15 @@ struct Seen {
     times: u32,
     /// How often it was seen there after it was ended.
     after_end: Option<u32>,
+    /// The process's resident memory when it was seen there first, in bytes.
+    resident: Option<u64>,
+}
+
+/// The process's resident memory in bytes.
+fn resident() -> Option<u64> {
+    let statm = std::fs::read_to_string("/proc/self/statm").ok()?;
+    let pages: u64 = statm.split(' ').nth(1)?.parse().ok()?;
+    Some(pages * fatal::page_size())
 }
 
 /// How many looks make `time`.
@@ -122,12 +131,13 @@ pub(crate) fn run(
     replace: impl Fn(usize, Loss) -> Arc<Watch>,
 ) {
     let mut seen = vec![Seen::default(); shards.len()];
+    let count = shards.len() as u32;
     while !stop.load(Ordering::Relaxed) {
         std::thread::sleep(LOOK);
         for (index, (watch, seen)) in shards.iter_mut().zip(&mut seen).enumerate() {
             let loss = match watch.lost.load(Ordering::Acquire) {
                 true => Some(Loss::Fatal),
-                false => look(watch, seen),
+                false => look(watch, seen, count),
             };
             if let Some(loss) = loss {
                 *watch = replace(index, loss);
@@ -138,7 +148,7 @@ pub(crate) fn run(
 }
 
 /// Looks at one shard, and ends what has run too long.
-fn look(watch: &Watch, seen: &mut Seen) -> Option<Loss> {
+fn look(watch: &Watch, seen: &mut Seen, shards: u32) -> Option<Loss> {
     let now = watch.turn.load(Ordering::Acquire);
     if now == seen.turn {
         seen.times += 1;
@@ -151,6 +161,17 @@ fn look(watch: &Watch, seen: &mut Seen) -> Option<Loss> {
     let isolate = watch.isolate.lock();
     let isolate = isolate.as_ref().filter(|_| watch.turn.load(Ordering::Acquire) == now)?;
     isolate.sample(LOOK);
+    // Each shard may have its share of what the process has grown by.
+    match (seen.resident, resident()) {
+        (Some(before), Some(resident)) => {
+            if isolate.is_beyond_counting(resident.saturating_sub(before) / u64::from(shards)) {
+                isolate.exceed();
+                seen.resident = Some(resident);
+                seen.after_end.get_or_insert(0);
+            }
+        }
+        (_, resident) => seen.resident = resident,
+    }
     if let Some(after) = &mut seen.after_end {
         *after += 1;
         if *after >= looks(DEAF_AFTER) {
