@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use celld_tests::{Dev, Project, celld, eventually};
+use celld_tests::{Dev, PATIENCE, Project, celld, eventually};
 
 /// Starts `celld dev` with settings of the environment.
 fn with(project: &Project, settings: &[(&str, &str)]) -> Dev {
@@ -263,6 +263,62 @@ fn an_alarm_that_costs_its_shard_has_failed() {
         (answer.body.matches(',').count() >= 2).then_some(answer.body)
     });
     assert_eq!(runs, "[0,1,2]", "{}", dev.log());
+    assert!(dev.stop().success(), "{}", dev.log());
+}
+
+/// Bodies and sockets whose source loops for ever after the answer was sent.
+const SOURCES: &str = r#"
+import { DurableObject } from "cloudflare:workers";
+
+function body() {
+  let pulls = 0;
+  return new ReadableStream({
+    pull(controller) {
+      if (pulls++ > 0) for (;;);
+      controller.enqueue(new TextEncoder().encode("first"));
+    },
+  }, { highWaterMark: 0 });
+}
+function socket() {
+  const { 0: client, 1: server } = new WebSocketPair();
+  server.accept();
+  server.addEventListener("message", () => { for (;;); });
+  return new Response(null, { status: 101, webSocket: client });
+}
+export class Cell extends DurableObject {
+  fetch(request) { return request.headers.get("upgrade") ? socket() : new Response(body()); }
+}
+export default {
+  fetch(request, env) {
+    const { pathname } = new URL(request.url);
+    if (pathname === "/fine") return new Response("fine");
+    if (pathname.startsWith("/cell")) return env.CELL.getByName("a").fetch(request);
+    return request.headers.get("upgrade") ? socket() : new Response(body());
+  },
+};
+"#;
+
+#[test]
+fn what_an_ended_event_still_said_ends_with_it() {
+    let config = r#"{
+      "name": "sources", "main": "src/index.js", "compatibility_date": "2026-01-01", "limits": { "cpu_ms": 300 },
+      "durable_objects": { "bindings": [{ "name": "CELL", "class_name": "Cell" }] },
+      "migrations": [{ "tag": "v1", "new_sqlite_classes": ["Cell"] }]
+    }"#;
+    let project = Project::new(&[("wrangler.jsonc", config), ("src/index.js", SOURCES)]);
+    let mut dev = with(&project, &[("CELLD_SHARDS", "1")]);
+    let address = dev.address();
+    for path in ["/", "/cell", "/", "/cell"] {
+        let broken = celld_tests::get(address, path).expect_err("the body has no end").to_string();
+        assert!(!broken.contains("timed out"), "{path}: {broken}");
+        let stream = std::net::TcpStream::connect(address).expect("a connection");
+        stream.set_read_timeout(Some(PATIENCE)).expect("a time-out");
+        let (mut socket, _) = tungstenite::client(format!("ws://{address}{path}"), stream).expect("it opens");
+        socket.send(tungstenite::Message::text("go")).expect("a message is sent");
+        let said = socket.read();
+        assert!(matches!(said, Ok(tungstenite::Message::Close(Some(_)))), "{path}: {said:?}");
+        assert_eq!(dev.get("/fine").body, "fine");
+    }
     assert!(dev.stop().success(), "{}", dev.log());
 }
 

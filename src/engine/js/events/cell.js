@@ -58,6 +58,8 @@ class Cell {
     this.inflight = new Set();
     /** The open sockets whose handlers run in the instance. */
     this.sockets = new Set();
+    /** The functions that break bodies which the instance makes. */
+    this.bodies = new Set();
     /** The objects of parked sockets that the instance has seen. */
     this.parked = null;
     /** The alarm handler runs, and has not said when the next alarm is. */
@@ -214,6 +216,9 @@ function drop(cell, key, error) {
   const inflight = [...cell.inflight];
   cell.inflight.clear();
   for (const fail of inflight) fail(error);
+  const bodies = [...cell.bodies];
+  cell.bodies.clear();
+  for (const fail of bodies) fail(error);
   const sockets = [...cell.sockets];
   cell.sockets.clear();
   for (const socket of sockets) closeSocket(socket, RESTART, "The Durable Object is restarting.");

@@ -27,14 +27,32 @@ function gateStream(cell, stream) {
   // The host's own chunks say nothing of the cell.
   if (getReadableStreamResourceBacking(stream)) return stream;
   const reader = stream.getReader();
+  let fail;
   return new ReadableStream({
-    async pull(controller) {
-      const { done, value } = await reader.read();
-      if (!isOpen(cell)) await op_cell_gate(cell.handle);
-      if (done) controller.close();
-      else controller.enqueue(value);
+    start(controller) {
+      // The source ends with the instance.
+      fail = (error) => controller.error(error);
+      cell.bodies.add(fail);
     },
-    cancel: (reason) => reader.cancel(reason),
+    async pull(controller) {
+      try {
+        const { done, value } = await reader.read();
+        if (!isOpen(cell)) await op_cell_gate(cell.handle);
+        if (!done) {
+          controller.enqueue(value);
+          return;
+        }
+        controller.close();
+      } catch (error) {
+        cell.bodies.delete(fail);
+        throw error;
+      }
+      cell.bodies.delete(fail);
+    },
+    cancel(reason) {
+      cell.bodies.delete(fail);
+      return reader.cancel(reason);
+    },
   }, { highWaterMark: 0 });
 }
 

@@ -4,7 +4,7 @@
 import { core } from "ext:core/mod.js";
 import { op_cell_gate, op_cell_gate_open, op_report_uncaught, op_socket_event_begun } from "ext:core/ops";
 import { begin, cellFor, deliver, end, GONE } from "ext:celld_events/cell.js";
-import { currentEvent } from "ext:celld_events/context.js";
+import { currentEvent, talks } from "ext:celld_events/context.js";
 import { ParkedSockets } from "ext:celld_socket/hibernation.js";
 import { closeSocket, setHost } from "ext:celld_socket/websocket.js";
 
@@ -106,11 +106,15 @@ class ParkedOwner {
 /** Owner of a socket of stateless code: its event is not finished while the socket is open. */
 class EventOwner {
   #event;
+  #socket;
   #release;
 
-  constructor(event, release) {
+  constructor(event, socket, release) {
     this.#event = event;
+    this.#socket = socket;
     this.#release = release;
+    (event.sockets ??= new Set()).add(socket);
+    talks(event);
   }
 
   isOpen() {
@@ -126,7 +130,7 @@ class EventOwner {
   }
 
   done() {
-    this.#release(this.#event);
+    if (this.#event.sockets.delete(this.#socket)) this.#release(this.#event);
   }
 }
 
@@ -138,7 +142,7 @@ function installSockets(hold, release) {
       if (event === null) throw new Error("A WebSocket can only be accepted while an event is handled.");
       if (event.cell === null) {
         hold(event);
-        return new EventOwner(event, release);
+        return new EventOwner(event, socket, release);
       }
       if (event.cell.phase === GONE) throw new Error("The Durable Object was reset.");
       return new CellOwner(event.cell, socket);
