@@ -55,6 +55,53 @@ fn bodies_stream_both_ways() {
     }
 }
 
+/// A body that was looked at and not read is over with the answer: whoever reads it later is told so, and the connection goes on or ends.
+#[test]
+fn a_body_that_nobody_reads_holds_nothing_up() {
+    let project = Project::worker(
+        r#"let late = "nothing yet";
+        export default {
+          async fetch(request, env, ctx) {
+            const { pathname } = new URL(request.url);
+            if (pathname === "/late") return new Response(late);
+            if (pathname === "/read") return new Response(await request.text());
+            const body = request.body;
+            ctx.waitUntil((async () => {
+              try { late = await new Response(body).text(); } catch (error) { late = String(error); }
+            })());
+            return new Response("answered");
+          },
+        };"#,
+    );
+    let mut dev = with(&project, &[("CELLD_SHARDS", "1")]);
+    let address = dev.address();
+    let mut stream = connect(address);
+    stream
+        .write_all(b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 10\r\n\r\n1234")
+        .expect("the request can be sent");
+    let mut answer = BufReader::new(stream.try_clone().expect("a socket can be cloned"));
+    let mut text = String::new();
+    while !text.contains("answered") {
+        assert_ne!(answer.read_line(&mut text).expect("the answer comes"), 0, "{text}");
+        if text.ends_with("\r\n\r\n") {
+            let mut body = [0; 8];
+            answer.read_exact(&mut body).expect("the body comes");
+            text.push_str(&String::from_utf8_lossy(&body));
+        }
+    }
+    // The rest may find the connection closed; it may not find it silent.
+    let _ = stream.write_all(b"567890GET /late HTTP/1.1\r\nhost: x\r\n\r\n");
+    let mut next = String::new();
+    let _ = answer.read_line(&mut next);
+    assert!(next.is_empty() || next.starts_with("HTTP/1.1 200"), "{next}");
+    let late = celld_tests::eventually("the late reader is told", || {
+        get(address, "/late").ok().map(|answer| answer.body).filter(|late| late != "nothing yet")
+    });
+    assert_eq!(late, "TypeError: Can't read from request stream after response has been sent.");
+    let whole = celld_tests::post(address, "/read", "all of it").expect("the node answers");
+    assert_eq!(whole.body, "all of it");
+}
+
 #[test]
 fn a_reader_that_stops_reading_stops_the_writer() {
     let project = Project::worker(

@@ -6,18 +6,100 @@ use std::borrow::Cow;
 use std::cell::RefCell;
 use std::pin::Pin;
 use std::rc::Rc;
-use std::task::{Context, Poll};
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
 
 use bytes::{Buf, Bytes};
 use deno_core::{AsyncRefCell, AsyncResult, BufView, CancelHandle, CancelTryFuture, RcRef, Resource};
 use deno_error::JsErrorBox;
 use http_body_util::BodyExt;
 use hyper::body::{Body as HttpBody, Frame, Incoming, SizeHint};
+use parking_lot::Mutex;
 use tokio::sync::mpsc;
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
 /// Chunks that may wait between the two ends of a stream.
 const STREAM_DEPTH: usize = 4;
+
+/// The body of a public request as hyper reads it. It is over with its answer, also when nobody has read it: until then hyper would not
+/// look for the connection's next request.
+#[derive(Debug)]
+pub struct Upload {
+    state: Mutex<UploadState>,
+    /// The whole allowance in bytes.
+    limit: u64,
+}
+
+#[derive(Debug)]
+struct UploadState {
+    /// hyper's body, until it is over.
+    incoming: Option<Incoming>,
+    /// Bytes that may still come.
+    left: u64,
+    /// Who waits for the next bytes.
+    reader: Option<Waker>,
+}
+
+impl Upload {
+    /// Of `limit` bytes at most.
+    pub(crate) fn new(incoming: Incoming, limit: u64) -> Arc<Upload> {
+        let state = UploadState { incoming: Some(incoming), left: limit, reader: None };
+        Arc::new(Upload { state: Mutex::new(state), limit })
+    }
+
+    /// Nothing of it is left to read.
+    pub(crate) fn is_over(&self) -> bool {
+        self.state.lock().incoming.as_ref().is_none_or(HttpBody::is_end_stream)
+    }
+
+    fn length(&self) -> Option<u64> {
+        self.state.lock().incoming.as_ref().and_then(|incoming| incoming.size_hint().exact())
+    }
+
+    fn poll(&self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
+        let mut state = self.state.lock();
+        let Some(incoming) = &mut state.incoming else { return Poll::Ready(Some(Err(BodyError::Over))) };
+        match Pin::new(incoming).poll_frame(cx) {
+            Poll::Pending => {
+                state.reader = Some(cx.waker().clone());
+                Poll::Pending
+            }
+            Poll::Ready(None) => Poll::Ready(None),
+            Poll::Ready(Some(Err(e))) => Poll::Ready(Some(Err(BodyError::Cut(e.to_string())))),
+            Poll::Ready(Some(Ok(frame))) => {
+                let size = frame.data_ref().map_or(0, |d| d.remaining() as u64);
+                if size > state.left {
+                    return Poll::Ready(Some(Err(BodyError::TooLarge(self.limit))));
+                }
+                state.left -= size;
+                Poll::Ready(Some(Ok(frame)))
+            }
+        }
+    }
+
+    fn end(&self) {
+        let (incoming, reader) = {
+            let mut state = self.state.lock();
+            // What was read to its end stays so.
+            let ended = state.incoming.take_if(|incoming| !incoming.is_end_stream());
+            (ended, state.reader.take())
+        };
+        drop(incoming);
+        if let Some(reader) = reader {
+            reader.wake();
+        }
+    }
+}
+
+/// Ends an upload when it is dropped.
+#[derive(Debug)]
+pub struct EndsUpload(Arc<Upload>);
+
+impl Drop for EndsUpload {
+    fn drop(&mut self) {
+        self.0.end();
+    }
+}
 
 /// Why a body ended before its end.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -25,6 +107,9 @@ pub enum BodyError {
     /// The other end failed or went away.
     #[error("the body was cut off: {0}")]
     Cut(String),
+    /// A request's body is read after its answer was sent; the platform's words.
+    #[error("Can't read from request stream after response has been sent.")]
+    Over,
     /// The public listener's limit (`CELLD_MAX_REQUEST_BODY_BYTES`).
     #[error("the request body is larger than the limit of {0} bytes")]
     TooLarge(u64),
@@ -44,14 +129,14 @@ pub enum Body {
         /// The total length in bytes, when the sender promised one.
         length: Option<u64>,
     },
-    /// A request body as hyper reads it, cut off past `left` bytes.
-    Incoming {
-        /// hyper's body.
-        inner: Incoming,
-        /// Bytes that may still come.
-        left: u64,
-        /// The whole allowance, for the error.
-        limit: u64,
+    /// The body of a public request.
+    Upload(Arc<Upload>),
+    /// The body of an answer, with whose end the request's is over.
+    Answer {
+        /// The body.
+        inner: Box<Body>,
+        /// What is over then.
+        request: EndsUpload,
     },
     /// A body that comes from another thread, cut off when that thread is lost.
     Elsewhere {
@@ -72,10 +157,15 @@ impl Body {
         (sender, Body::Stream { chunks, length })
     }
 
+    /// The body of an answer, with whose end `request` is over.
+    pub(crate) fn ending(self, request: Arc<Upload>) -> Body {
+        Body::Answer { inner: Box::new(self), request: EndsUpload(request) }
+    }
+
     /// The same body for a reader on another thread than the one that `lost` stands for.
     pub(crate) fn until(self, lost: &CancellationToken) -> Body {
         match self {
-            Body::Stream { .. } | Body::Incoming { .. } => {
+            Body::Stream { .. } | Body::Upload(_) => {
                 Body::Elsewhere { inner: Box::new(self), lost: Box::pin(lost.clone().cancelled_owned()) }
             }
             whole => whole,
@@ -88,8 +178,8 @@ impl Body {
             Body::Empty => true,
             Body::Full(bytes) => bytes.is_empty(),
             Body::Stream { length, .. } => *length == Some(0),
-            Body::Incoming { inner, .. } => inner.is_end_stream(),
-            Body::Elsewhere { inner, .. } => inner.is_empty(),
+            Body::Upload(upload) => upload.is_over(),
+            Body::Answer { inner, .. } | Body::Elsewhere { inner, .. } => inner.is_empty(),
         }
     }
 
@@ -99,8 +189,8 @@ impl Body {
             Body::Empty => Some(0),
             Body::Full(bytes) => Some(bytes.len() as u64),
             Body::Stream { length, .. } => *length,
-            Body::Incoming { inner, .. } => inner.size_hint().exact(),
-            Body::Elsewhere { inner, .. } => inner.length(),
+            Body::Upload(upload) => upload.length(),
+            Body::Answer { inner, .. } | Body::Elsewhere { inner, .. } => inner.length(),
         }
     }
 }
@@ -120,19 +210,8 @@ impl HttpBody for Body {
                 Poll::Ready((!all.is_empty()).then(|| Ok(Frame::data(all))))
             }
             Body::Stream { chunks, .. } => chunks.poll_recv(cx).map(|c| c.map(|r| r.map(Frame::data))),
-            Body::Incoming { inner, left, limit } => match Pin::new(inner).poll_frame(cx) {
-                Poll::Pending => Poll::Pending,
-                Poll::Ready(None) => Poll::Ready(None),
-                Poll::Ready(Some(Err(e))) => Poll::Ready(Some(Err(BodyError::Cut(e.to_string())))),
-                Poll::Ready(Some(Ok(frame))) => {
-                    let size = frame.data_ref().map_or(0, |d| d.remaining() as u64);
-                    if size > *left {
-                        return Poll::Ready(Some(Err(BodyError::TooLarge(*limit))));
-                    }
-                    *left -= size;
-                    Poll::Ready(Some(Ok(frame)))
-                }
-            },
+            Body::Upload(upload) => upload.poll(cx),
+            Body::Answer { inner, .. } => Pin::new(&mut **inner).poll_frame(cx),
             Body::Elsewhere { inner, lost } => {
                 let progress = Pin::new(&mut **inner).poll_frame(cx);
                 if progress.is_pending() && lost.as_mut().poll(cx).is_ready() {
@@ -148,8 +227,8 @@ impl HttpBody for Body {
             Body::Empty => true,
             Body::Full(bytes) => bytes.is_empty(),
             Body::Stream { .. } => false,
-            Body::Incoming { inner, .. } => inner.is_end_stream(),
-            Body::Elsewhere { inner, .. } => inner.is_end_stream(),
+            Body::Upload(upload) => upload.is_over(),
+            Body::Answer { inner, .. } | Body::Elsewhere { inner, .. } => inner.is_end_stream(),
         }
     }
 
@@ -193,6 +272,7 @@ impl BodyResource {
                 }
                 match state.body.frame().await {
                     None => return Ok(BufView::empty()),
+                    Some(Err(e @ BodyError::Over)) => return Err(JsErrorBox::type_error(e.to_string())),
                     Some(Err(e)) => return Err(JsErrorBox::generic(e.to_string())),
                     Some(Ok(frame)) => {
                         if let Ok(data) = frame.into_data() {

@@ -10,14 +10,14 @@ use http::header::{
     ACCEPT, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HOST, HeaderName, HeaderValue, TRANSFER_ENCODING,
 };
 use http::{Method, Request, Response, StatusCode, Uri};
-use hyper::body::Incoming;
+use hyper::body::{Body as _, Incoming};
 use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::body::Body;
+use super::body::{Body, Upload};
 use super::connections::Connection;
 use super::events::{Event, Failure, FetchReply, Reply};
 use super::run::Shard;
@@ -119,10 +119,11 @@ async fn answer(shard: &Shard, request: Request<Incoming>) -> Response<Body> {
         .get(ACCEPT)
         .and_then(|v| v.to_str().ok())
         .is_some_and(|accept| accept.contains("text/html"));
-    let body = Body::Incoming { inner: incoming, left: limit, limit };
-    let has_body = !body.is_empty();
+    let has_body = !incoming.is_end_stream();
+    let upload = has_body.then(|| Upload::new(incoming, limit));
     let (reply, answer) = oneshot::channel();
-    let event = Event { headers: parts.headers, body: has_body.then_some(body), reply: Reply::Fetch(reply) };
+    let body = upload.clone().map(Body::Upload);
+    let event = Event { headers: parts.headers, body, reply: Reply::Fetch(reply) };
     let id = isolate.state.events.borrow_mut().insert(event);
     isolate.dispatch_fetch(id, method.as_str(), &url, has_body);
     let response = match answer.await {
@@ -134,7 +135,11 @@ async fn answer(shard: &Shard, request: Request<Incoming>) -> Response<Body> {
         Some(intercept) => intercept.finish(&method, response),
         None => response,
     };
-    with_true_length(&method, response)
+    let response = with_true_length(&method, response);
+    match upload.filter(|upload| !upload.is_over()) {
+        Some(upload) => response.map(|body| body.ending(upload)),
+        None => response,
+    }
 }
 
 /// A length that the handler claims would leave the client waiting, or cut the body, when it is wrong; hyper knows the true one. It
