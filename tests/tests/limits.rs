@@ -62,6 +62,7 @@ const acts = {
     return "legal";
   },
   dropped() { for (let i = 0; i < 20; i++) new WebAssembly.Memory({ initial: 160 }); return "dropped"; },
+  filled() { for (const all = []; ; ) all.push(new Array(1000).fill({})); },
   blobs() { const chunk = new Uint8Array(1 << 20); for (const all = []; ; ) all.push(new Blob([chunk])); },
   growable() { for (const all = []; ; ) { const b = new SharedArrayBuffer(0, { maxByteLength: 1 << 24 }); b.grow(1 << 24); new Uint8Array(b).fill(1); all.push(b); } },
   resizable() { for (const all = []; ; ) { const b = new ArrayBuffer(0, { maxByteLength: 1 << 24 }); b.resize(1 << 24); new Uint8Array(b).fill(1); all.push(b); } },
@@ -85,7 +86,7 @@ fn array_buffers_and_wasm_memories_count_as_memory() {
     let mut dev = with(&project, &[("CELLD_SHARDS", "1")]);
     let node = dev.node();
     for _ in 0..3 {
-        for act in ["buffers", "wasm"] {
+        for act in ["buffers", "wasm", "filled"] {
             assert_eq!(dev.get(&format!("/{act}")).status, 500, "{act}");
             assert_eq!(dev.get("/fine").body, "fine", "after {act}");
         }
@@ -451,6 +452,7 @@ const acts = {
     return "10000 timers";
   },
   json: () => JSON.parse("[".repeat(10_000_000)),
+  arrays: () => { for (;;) new Array(1000).fill(1.5); },
   sort: () => { for (;;) Array.from({ length: 1e5 }, (_, i) => -i).sort(); },
 };
 
@@ -490,7 +492,7 @@ fn code_that_runs_away_fails_alone_and_with_the_platforms_words() {
     let project = Project::new(&[("wrangler.jsonc", config), ("src/index.js", MISUSE)]);
     let mut dev = with(&project, &[("CELLD_SHARDS", "1")]);
     let mut counted = 0;
-    for act in ["query", "loop", "microtasks", "regexp", "sort", "recursion", "string", "json"] {
+    for act in ["query", "loop", "microtasks", "regexp", "arrays", "sort", "recursion", "string", "json"] {
         if act != "query" {
             assert_eq!(dev.get(&format!("/worker/{act}")).status, 500, "{act}");
         }

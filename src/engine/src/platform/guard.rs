@@ -6,7 +6,7 @@
 //!
 //! Three things keep memory to the limit. V8 ends code whose heap comes near it. Array buffers come from an allocator that counts and
 //! refuses. And while code runs for long the watchdog has the isolate look at the rest, which V8 only reports: buffers that the host
-//! made, and WebAssembly memories (one of which cannot grow past the limit in the first place, [`WASM_FLAG`]).
+//! made, and WebAssembly memories (one of which cannot grow past the limit in the first place, [`FLAGS`]).
 
 // V8 calls the allocator and the interrupt by raw pointer.
 #![allow(unsafe_code)]
@@ -24,8 +24,12 @@ use parking_lot::Mutex;
 /// The memory an isolate may use unless told otherwise: the platform's 128 MiB.
 pub const DEFAULT_LIMIT: usize = 128 << 20;
 
-/// The V8 flag that bounds each WebAssembly memory by [`DEFAULT_LIMIT`], in pages of 64 KiB. It holds for the process.
-pub const WASM_FLAG: &str = "--wasm-max-mem-pages=2048";
+/// Flags of V8, which hold for the process.
+///
+/// The first bounds each WebAssembly memory by [`DEFAULT_LIMIT`], in pages of 64 KiB. The second keeps TurboFan from taking the check for
+/// a termination out of an endless loop: its analysis takes it out of loops that end soon, but if such a loop has none (it fills the
+/// elements of a `new Array(1000)`), it is the next one's that goes, the enclosing loop's.
+pub(super) const FLAGS: [&str; 2] = ["--wasm-max-mem-pages=2048", "--no-turboshaft-loop-unrolling"];
 
 /// How often the limit of a heap is raised to let the event end that reached it.
 const HEAP_RAISES: u32 = 4;

@@ -33,7 +33,7 @@ pub fn init() {
     static ONCE: std::sync::Once = std::sync::Once::new();
     ONCE.call_once(|| {
         // Flags cannot be set any more once V8 runs.
-        deno_core::v8::V8::set_flags_from_string(guard::WASM_FLAG);
+        guard::FLAGS.iter().for_each(|flag| deno_core::v8::V8::set_flags_from_string(flag));
         deno_core::JsRuntime::init_platform(None);
     });
 }
