@@ -161,7 +161,11 @@ impl Statement {
 
     /// True when it was compiled from exactly this text for this author.
     pub(crate) fn is(&self, sql: &str, author: Author) -> bool {
-        self.author == author && self.sql_len == sql.len() && self.sql_text().to_bytes() == sql.as_bytes()
+        if self.author != author || self.sql_len != sql.len() {
+            return false;
+        }
+        // SAFETY: the statement is live and owns its text, which has that length.
+        unsafe { bytes(ffi::sqlite3_sql(self.raw.as_ptr()).cast(), self.sql_len as c_int) == sql.as_bytes() }
     }
 
     /// Length of the SQL text it was compiled from, in bytes.

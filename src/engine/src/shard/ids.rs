@@ -1,6 +1,8 @@
 //! Durable Object IDs, made as workerd makes them: 16 bytes that are random or derived from a name, then 16 bytes of a keyed hash
 //! over them, so that an ID of one namespace is not taken for an ID of another.
 
+use std::cell::RefCell;
+
 use deno_core::op2;
 use deno_error::JsErrorBox;
 use hmac::{Hmac, Mac};
@@ -9,25 +11,52 @@ use sha2::{Digest, Sha256};
 /// Bytes of each half.
 const HALF: usize = 16;
 
-fn keyed_hash(class: &str, data: &[u8]) -> [u8; HALF] {
-    let key = Sha256::digest(class.as_bytes());
-    let mut half = [0; HALF];
-    // HMAC takes a key of any length.
-    if let Ok(mut mac) = <Hmac<Sha256> as Mac>::new_from_slice(&key) {
-        mac.update(data);
-        half.copy_from_slice(&mac.finalize().into_bytes()[..HALF]);
-    }
-    half
+/// The keyed hash of one namespace.
+#[derive(Clone)]
+struct Key(Option<Hmac<Sha256>>);
+
+thread_local! {
+    /// The class that was asked for last, and its key: many IDs of one class come in a row.
+    static LAST: RefCell<(String, Key)> = const { RefCell::new((String::new(), Key(None))) };
 }
 
-fn complete(class: &str, base: [u8; HALF]) -> String {
-    let check = keyed_hash(class, &base);
-    base.iter().chain(&check).map(|b| format!("{b:02x}")).collect()
+impl Key {
+    fn of(class: &str) -> Key {
+        LAST.with_borrow_mut(|(last, key)| {
+            if key.0.is_none() || last != class {
+                // HMAC takes a key of any length.
+                *key = Key(<Hmac<Sha256> as Mac>::new_from_slice(&Sha256::digest(class.as_bytes())).ok());
+                class.clone_into(last);
+            }
+            key.clone()
+        })
+    }
+
+    fn hash(&self, data: &[u8]) -> [u8; HALF] {
+        let mut half = [0; HALF];
+        if let Some(mut mac) = self.0.clone() {
+            mac.update(data);
+            half.copy_from_slice(&mac.finalize().into_bytes()[..HALF]);
+        }
+        half
+    }
+}
+
+fn complete(key: &Key, base: [u8; HALF]) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let digit = |value: u8| char::from(DIGITS[usize::from(value)]);
+    let mut id = String::with_capacity(4 * HALF);
+    for byte in base.iter().chain(&key.hash(&base)) {
+        id.push(digit(byte >> 4));
+        id.push(digit(byte & 15));
+    }
+    id
 }
 
 /// The ID that `name` stands for in the namespace of `class`.
 pub fn from_name(class: &str, name: &str) -> String {
-    complete(class, keyed_hash(class, name.as_bytes()))
+    let key = Key::of(class);
+    complete(&key, key.hash(name.as_bytes()))
 }
 
 /// `true` when `id` is 64 hexadecimal digits that the namespace of `class` can have made.
@@ -42,7 +71,7 @@ pub fn belongs(class: &str, id: &str) -> bool {
             Err(_) => return false,
         }
     }
-    complete(class, base).eq_ignore_ascii_case(id)
+    complete(&Key::of(class), base).eq_ignore_ascii_case(id)
 }
 
 #[op2]
@@ -56,7 +85,7 @@ pub(crate) fn op_cell_id_from_name(#[string] class: &str, #[string] name: &str) 
 pub(crate) fn op_cell_id_unique(#[string] class: &str) -> Result<String, JsErrorBox> {
     let mut base = [0; HALF];
     getrandom::fill(&mut base).map_err(|e| JsErrorBox::generic(format!("no randomness: {e}")))?;
-    Ok(complete(class, base))
+    Ok(complete(&Key::of(class), base))
 }
 
 #[op2]
