@@ -4,10 +4,13 @@
 //!   point `NAME` for the `COUNT`-th time; the first time when there is no count.
 //! * `CELLD_TEST_FAULTS=SEED` puts the faults of [`Faults::rough`](crate::Faults::rough) in front of every directory bucket.
 //!
-//! Both are for the crash harness (`tests/crash`). They are read once, and only from here.
+//! * `CELLD_TEST_FOLD_MS=N` folds the log every `N` milliseconds, so that a short life gets to what follows from folding.
+//!
+//! All are for the crash harness (`tests/crash`). They are read once, and only from here.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::time::Duration;
 
 use rustix::process::{Signal, getpid, kill_process};
 
@@ -69,6 +72,11 @@ fn look(name: &str) {
 /// The seed of the faults that every directory bucket of this process gets, if any.
 pub(crate) fn faults() -> Option<u64> {
     std::env::var("CELLD_TEST_FAULTS").ok()?.parse().ok()
+}
+
+/// How often a log of this process is to be folded, if not as often as usual.
+pub fn fold_interval() -> Option<Duration> {
+    std::env::var("CELLD_TEST_FOLD_MS").ok()?.parse().ok().map(Duration::from_millis)
 }
 
 #[cfg(test)]

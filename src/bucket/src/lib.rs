@@ -28,7 +28,7 @@ mod url;
 
 pub use bucket::Bucket;
 pub use error::{At, BucketError};
-pub use failpoint::failpoint;
+pub use failpoint::{failpoint, fold_interval};
 pub use fault::{Fate, Faults};
 pub use local::{LocalOptions, Sync};
 pub use options::StoreOptions;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use celld_bucket::{Bucket, BucketError, failpoint};
+use celld_bucket::{Bucket, BucketError, failpoint, fold_interval};
 use celld_ids::{CellScope, Epoch, SessionId};
 use celld_ltx::{InvalidFile, PAGE_SIZE, Page, Txid};
 use parking_lot::{Condvar, Mutex};
@@ -344,6 +344,7 @@ impl SessionLog {
         if bucket.is_on_disk() {
             options.fold_entries = options.fold_entries.saturating_mul(DISK_ENTRIES);
         }
+        options.fold_interval = fold_interval().unwrap_or(options.fold_interval);
         let hedge = options.hedge;
         let shared = Arc::new(Shared {
             bucket,

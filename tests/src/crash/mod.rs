@@ -84,6 +84,9 @@ const POINTS: [(&str, u64, u64); 7] = [
     ("seal", 1, 1),
 ];
 
+/// Those of the points that are on the way of a fold, or after it.
+const FOLDED: [&str; 4] = ["fold", "mark", "compaction", "snapshot"];
+
 /// How long a fail point is waited for.
 const POINT_PATIENCE: Duration = Duration::from_millis(1500);
 
@@ -195,6 +198,10 @@ impl Run<'_> {
         }
         if let Some(point) = point {
             command.env("CELLD_TEST_FAILPOINT", point);
+            // These come after folds, of which a round has time for one otherwise.
+            if FOLDED.contains(&point.split(':').next().unwrap_or_default()) {
+                command.env("CELLD_TEST_FOLD_MS", "40");
+            }
         }
         Dev::spawn(command)
     }
