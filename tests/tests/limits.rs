@@ -14,6 +14,18 @@ fn with(project: &Project, settings: &[(&str, &str)]) -> Dev {
     dev
 }
 
+/// A project with one class of Durable Objects, `Cell`, whose events may use `cpu_ms` milliseconds.
+fn with_cells(source: &str, cpu_ms: u32) -> Project {
+    let config = format!(
+        r#"{{
+          "name": "limits", "main": "src/index.js", "compatibility_date": "2026-01-01", "limits": {{ "cpu_ms": {cpu_ms} }},
+          "durable_objects": {{ "bindings": [{{ "name": "CELL", "class_name": "Cell" }}] }},
+          "migrations": [{{ "tag": "v1", "new_sqlite_classes": ["Cell"] }}]
+        }}"#
+    );
+    Project::new(&[("wrangler.jsonc", &config), ("src/index.js", source)])
+}
+
 #[test]
 fn an_event_that_needs_too_much_memory_fails_alone() {
     let project = Project::worker(
@@ -136,14 +148,14 @@ fn an_isolate_that_is_full_for_good_is_replaced() {
 const FATAL: &str = r#"
 import { DurableObject } from "cloudflare:workers";
 
-export class Counter extends DurableObject {
+export class Cell extends DurableObject {
   add() { const n = (this.ctx.storage.kv.get("n") ?? 0) + 1; this.ctx.storage.kv.put("n", n); return n; }
   split() { return "x".repeat(5e8).split("").length; }
 }
 export default {
   async fetch(request, env) {
     const [, act, name] = new URL(request.url).pathname.split("/");
-    const cell = env.COUNTER.getByName(name);
+    const cell = env.CELL.getByName(name);
     if (act === "add") return new Response(await cell.add());
     if (act === "cell") try { return new Response(await cell.split()); } catch (error) { return new Response(error.message, { status: 599 }); }
     if (act === "split") return new Response("x".repeat(5e8).split("").length);
@@ -154,12 +166,7 @@ export default {
 
 #[test]
 fn what_v8_cannot_survive_ends_a_shard_and_not_the_node() {
-    let config = r#"{
-      "name": "fatal", "main": "src/index.js", "compatibility_date": "2026-01-01",
-      "durable_objects": { "bindings": [{ "name": "COUNTER", "class_name": "Counter" }] },
-      "migrations": [{ "tag": "v1", "new_sqlite_classes": ["Counter"] }]
-    }"#;
-    let project = Project::new(&[("wrangler.jsonc", config), ("src/index.js", FATAL)]);
+    let project = with_cells(FATAL, 30_000);
     let mut dev = with(&project, &[("CELLD_SHARDS", "2")]);
     let (node, address) = (dev.node(), dev.address());
     let names = ["a", "b", "c", "d", "e", "f"];
@@ -223,18 +230,9 @@ export default {
 };
 "#;
 
-fn deaf_project() -> Project {
-    let config = r#"{
-      "name": "deaf", "main": "src/index.js", "compatibility_date": "2026-01-01", "limits": { "cpu_ms": 500 },
-      "durable_objects": { "bindings": [{ "name": "CELL", "class_name": "Cell" }] },
-      "migrations": [{ "tag": "v1", "new_sqlite_classes": ["Cell"] }]
-    }"#;
-    Project::new(&[("wrangler.jsonc", config), ("src/index.js", DEAF)])
-}
-
 #[test]
 fn what_nothing_can_interrupt_loses_its_shard() {
-    let project = deaf_project();
+    let project = with_cells(DEAF, 500);
     let mut dev = with(&project, &[("CELLD_SHARDS", "2")]);
     let (node, address) = (dev.node(), dev.address());
     let names = ["a", "b", "c", "d", "e", "f"];
@@ -255,7 +253,7 @@ fn what_nothing_can_interrupt_loses_its_shard() {
 
 #[test]
 fn an_alarm_that_costs_its_shard_has_failed() {
-    let project = deaf_project();
+    let project = with_cells(DEAF, 500);
     let mut dev = with(&project, &[("CELLD_SHARDS", "1")]);
     let address = dev.address();
     dev.get("/arm/a");
@@ -301,12 +299,7 @@ export default {
 
 #[test]
 fn what_an_ended_event_still_said_ends_with_it() {
-    let config = r#"{
-      "name": "sources", "main": "src/index.js", "compatibility_date": "2026-01-01", "limits": { "cpu_ms": 300 },
-      "durable_objects": { "bindings": [{ "name": "CELL", "class_name": "Cell" }] },
-      "migrations": [{ "tag": "v1", "new_sqlite_classes": ["Cell"] }]
-    }"#;
-    let project = Project::new(&[("wrangler.jsonc", config), ("src/index.js", SOURCES)]);
+    let project = with_cells(SOURCES, 300);
     let mut dev = with(&project, &[("CELLD_SHARDS", "1")]);
     let address = dev.address();
     for path in ["/", "/cell", "/", "/cell"] {
@@ -349,12 +342,7 @@ export default {
 
 #[test]
 fn processor_time_adds_up_over_an_events_pauses() {
-    let config = r#"{
-      "name": "slices", "main": "src/index.js", "compatibility_date": "2026-01-01", "limits": { "cpu_ms": 1000 },
-      "durable_objects": { "bindings": [{ "name": "CELL", "class_name": "Cell" }] },
-      "migrations": [{ "tag": "v1", "new_sqlite_classes": ["Cell"] }]
-    }"#;
-    let project = Project::new(&[("wrangler.jsonc", config), ("src/index.js", SLICES)]);
+    let project = with_cells(SLICES, 1000);
     let mut dev = with(&project, &[("CELLD_SHARDS", "1")]);
     // Waiting costs nothing.
     assert_eq!(dev.get("/worker/3/50/700").body, "done");
@@ -408,12 +396,7 @@ export default {
 
 #[test]
 fn a_request_that_nothing_will_answer_fails() {
-    let config = r#"{
-      "name": "hung", "main": "src/index.js", "compatibility_date": "2026-01-01", "limits": { "cpu_ms": 500 },
-      "durable_objects": { "bindings": [{ "name": "CELL", "class_name": "Cell" }] },
-      "migrations": [{ "tag": "v1", "new_sqlite_classes": ["Cell"] }]
-    }"#;
-    let project = Project::new(&[("wrangler.jsonc", config), ("src/index.js", HUNG)]);
+    let project = with_cells(HUNG, 500);
     let mut dev = with(&project, &[("CELLD_SHARDS", "1")]);
     for _ in 0..2 {
         assert_eq!(dev.get("/forever").status, 500);
@@ -484,12 +467,7 @@ export default {
 
 #[test]
 fn code_that_runs_away_fails_alone_and_with_the_platforms_words() {
-    let config = r#"{
-      "name": "misuse", "main": "src/index.js", "compatibility_date": "2026-01-01", "limits": { "cpu_ms": 1000 },
-      "durable_objects": { "bindings": [{ "name": "CELL", "class_name": "Cell" }] },
-      "migrations": [{ "tag": "v1", "new_sqlite_classes": ["Cell"] }]
-    }"#;
-    let project = Project::new(&[("wrangler.jsonc", config), ("src/index.js", MISUSE)]);
+    let project = with_cells(MISUSE, 1000);
     let mut dev = with(&project, &[("CELLD_SHARDS", "1")]);
     let mut counted = 0;
     for act in ["query", "loop", "microtasks", "regexp", "arrays", "sort", "recursion", "string", "json"] {
