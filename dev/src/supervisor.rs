@@ -224,6 +224,8 @@ impl Supervisor {
     async fn build(&mut self, changed: &BTreeSet<usize>) -> Result<(), DevError> {
         let began = Instant::now();
         let built = self.builder.build(changed).await;
+        // Whatever comes in between is news.
+        let refused = self.refused.take();
         self.build_again = built.as_ref().is_err_and(BuildError::is_outside_the_project);
         let deployment = match built {
             Ok(deployment) => deployment,
@@ -239,17 +241,15 @@ impl Supervisor {
             }
         };
         let Node::Serving { internal, .. } = self.node else { return self.serve(deployment).await };
+        let again = refused.filter(|(refused, _)| *refused == deployment);
         if self.served.as_deref() == Some(deployment.as_str()) {
             if self.failing.take().is_some() {
                 self.console.note("the project builds again; what is served has not changed");
             }
             return Ok(());
         }
-        let refused = self.refused.take_if(|(refused, _)| *refused == deployment);
-        if let Some((_, at)) = refused.clone()
-            && at.elapsed() < TRY_AGAIN
-        {
-            self.refused = refused;
+        if again.as_ref().is_some_and(|(_, at)| at.elapsed() < TRY_AGAIN) {
+            self.refused = again;
             return Ok(());
         }
         match adopt(internal).await {
@@ -260,7 +260,7 @@ impl Supervisor {
             }
             Err(AdoptError::Refused(message)) => {
                 // The developer has changed something, and is to see that it was looked at.
-                if refused.is_none() {
+                if again.is_none() {
                     self.failing = None;
                 }
                 self.refused = Some((deployment, Instant::now()));

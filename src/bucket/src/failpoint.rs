@@ -3,7 +3,6 @@
 //! * `CELLD_TEST_FAILPOINT=NAME[:COUNT]` kills the process (SIGKILL: nothing is flushed, nothing is answered) when it passes the
 //!   point `NAME` for the `COUNT`-th time; the first time when there is no count.
 //! * `CELLD_TEST_FAULTS=SEED` puts the faults of [`Faults::rough`](crate::Faults::rough) in front of every directory bucket.
-//!
 //! * `CELLD_TEST_FOLD_MS=N` folds the log every `N` milliseconds, so that a short life gets to what follows from folding.
 //!
 //! All are for the crash harness (`tests/crash`). They are read once, and only from here.

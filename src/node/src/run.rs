@@ -72,7 +72,8 @@ pub enum NodeError {
     /// The node has stopped because it may no longer serve. The process exits with code 3.
     #[error("SELF-FENCE: {0}")]
     SelfFence(String),
-    /// V8 has given up on several shards, whose memory or processor time is not given back. Everything is durable; whoever runs the process starts it again.
+    /// V8 has given up on several shards, whose memory or processor time is not given back. Everything is durable; whoever runs the
+    /// process starts it again.
     #[error(
         "V8 gave up on too many isolates in one process: it has to be started again to free what they hold"
     )]

@@ -263,7 +263,6 @@ fn a_bundle_is_checked_before_it_is_loaded() {
     assert!(matches!(error(latin1), ModulesError::NotUtf8 { .. }));
 }
 
-/// `cargo test --release --workspace -- --ignored --nocapture start_cost`; once more with `CELLD_TEST_NODE_SNAPSHOT=1`.
 /// A process has one snapshot (`Snapshots::of_process`): what holds with the one holds with the other, in a process of its own.
 #[test]
 fn all_of_this_holds_with_the_node_snapshot() {
@@ -295,6 +294,7 @@ fn an_isolate_of_the_other_snapshot_is_refused() {
     });
 }
 
+/// `cargo test --release --workspace -- --ignored --nocapture start_cost`; once more with `CELLD_TEST_NODE_SNAPSHOT=1`.
 #[test]
 #[ignore = "a measurement"]
 fn start_cost() {

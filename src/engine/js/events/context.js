@@ -4,8 +4,6 @@
 import { core } from "ext:core/mod.js";
 
 const { getAsyncContext, setAsyncContext } = core;
-const { _state } = core.loadExtScript("ext:deno_web/06_streams.js");
-const isReadable = (stream) => stream[_state] === "readable";
 const kEvent = Symbol("event");
 
 /** One delivery to user code: a request, an RPC call, an alarm. */
@@ -22,6 +20,7 @@ class Event {
     this.fail = null;
     /** The event whose code is on the stack below this one's first piece: what ends the one ends the other. */
     this.caller = null;
+    /** A public request has its answer. */
     this.isAnswered = false;
     /** The body of the answer, if code of the event makes it. */
     this.stream = null;
@@ -31,24 +30,6 @@ class Event {
     this.cpu = 0;
   }
 }
-
-/** Events that have a body or sockets, some of which may have ended since. */
-const talking = new Set();
-const isTalking = (event) => event.sockets?.size > 0 || (event.stream !== null && isReadable(event.stream));
-/** How many there may be before those that have ended are looked for. */
-let most = 64;
-
-/** Notes that the event has a body or sockets. */
-function talks(event) {
-  if (talking.size >= most) {
-    for (const other of talking) if (!isTalking(other)) talking.delete(other);
-    most = Math.max(64, 2 * talking.size);
-  }
-  talking.add(event);
-}
-
-/** The events that have a body or sockets. */
-const talkers = () => [...talking].filter(isTalking);
 
 /** Runs `f(a, b, c)` as part of `event`; what it starts stays part of it. */
 function runInEvent(event, f, a, b, c) {
@@ -71,4 +52,4 @@ function leaveEvent() {
   setAsyncContext(undefined);
 }
 
-export { currentEvent, Event, kEvent, leaveEvent, runInEvent, talkers, talks };
+export { currentEvent, Event, kEvent, leaveEvent, runInEvent };

@@ -5,6 +5,7 @@
 
 import { op_rpc_call } from "ext:core/ops";
 import { currentEvent, Event, runInEvent } from "ext:celld_events/context.js";
+import { noteBody } from "ext:celld_events/talkers.js";
 import { fetchElsewhere } from "ext:celld_events/elsewhere.js";
 import { gateBody, outputGate } from "ext:celld_events/gate.js";
 import {
@@ -70,6 +71,7 @@ function startFetch(name, props, makeRequest, resolve, reject) {
     const done = (response) => {
       try {
         assertResponse(response);
+        noteBody(event, response);
         resolve(response);
       } catch (error) {
         failed(error);

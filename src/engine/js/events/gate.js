@@ -35,19 +35,16 @@ function gateStream(cell, stream) {
       cell.bodies.add(fail);
     },
     async pull(controller) {
+      let goesOn = false;
       try {
         const { done, value } = await reader.read();
         if (!isOpen(cell)) await op_cell_gate(cell.handle);
-        if (!done) {
-          controller.enqueue(value);
-          return;
-        }
-        controller.close();
-      } catch (error) {
-        cell.bodies.delete(fail);
-        throw error;
+        if (done) controller.close();
+        else controller.enqueue(value);
+        goesOn = !done;
+      } finally {
+        if (!goesOn) cell.bodies.delete(fail);
       }
-      cell.bodies.delete(fail);
     },
     cancel(reason) {
       cell.bodies.delete(fail);

@@ -10,7 +10,7 @@ import {
 import "ext:celld_events/tick.js";
 import { deliverAlarm } from "ext:celld_events/alarms.js";
 import { cellFor, cells, deliverNext, evict, install as installCells, resetCell } from "ext:celld_events/cell.js";
-import { currentEvent, Event, kEvent, leaveEvent, runInEvent, talkers, talks } from "ext:celld_events/context.js";
+import { currentEvent, Event, kEvent, leaveEvent, runInEvent } from "ext:celld_events/context.js";
 import { makeId } from "ext:celld_events/durable_id.js";
 import {
   hasEntrypoint,
@@ -21,12 +21,13 @@ import {
   startFetch as startEntryFetch,
 } from "ext:celld_events/entrypoints.js";
 import { describeError } from "ext:celld_events/errors.js";
-import { assertResponse, breakStream, fromInnerRequest, HostRequest, respond } from "ext:celld_events/request.js";
+import { assertResponse, fromInnerRequest, HostRequest, respond } from "ext:celld_events/request.js";
 import { deliverSocket, installSockets } from "ext:celld_events/sockets.js";
 import { DurableObjectState, setDeletesAlarm } from "ext:celld_events/state.js";
 import { callExport, count, isHeld, NOBODY, thrownBy } from "ext:celld_events/rpc_exports.js";
+import { noteBody, silence, silenceAll } from "ext:celld_events/talkers.js";
 import { callInCell, DurableObjectNamespace, fetchInCell, setRpcBase } from "ext:celld_events/stub.js";
-import { closeSocket, configure as configureSockets } from "ext:celld_socket/websocket.js";
+import { configure as configureSockets } from "ext:celld_socket/websocket.js";
 import { DurableObject, setEnv, setExports, setWaitUntil, WorkerEntrypoint } from "ext:celld_platform/cloudflare_workers.js";
 
 /** Events of stateless code that have not been answered or still have work behind them. */
@@ -226,8 +227,8 @@ function answer(id, event, response) {
     assertResponse(response);
     // Work behind the response may still look at the request, which the host is about to forget.
     if (event.waiting > 1) event.request.materialize();
-    event.stream = respond(id, response, true);
-    if (event.stream !== null) talks(event);
+    noteBody(event, response);
+    respond(id, response, true);
     event.isAnswered = true;
   } catch (error) {
     fail(id, event, error);
@@ -303,24 +304,14 @@ function deliverExport(id, target, path, bytes, caps, rids) {
   callExport(target, path, payloadOf(bytes, caps, rids), answerWith(id, false), answerWith(id, true));
 }
 
-/** The code by which a client learns that its socket's handlers are no more. */
-const INTERNAL_ERROR = 1011;
-
-/** Ends what a stateless event still does: its answer, the body of the answer, its sockets, and what it waits for. */
+/** Fails a public request, and forgets what its event waits for. */
 function abandon(event, error) {
   if (event.isAnswered) op_event_failed(event.id, error);
   else fail(event.id, event, error);
-  silence(event, error);
   if (event.waiting > 0) {
     event.waiting = 0;
     live--;
   }
-}
-
-/** Ends the body and the sockets of a stateless event. */
-function silence(event, error) {
-  if (event.stream !== null) breakStream(event.stream, error);
-  for (const socket of [...event.sockets ?? []]) closeSocket(socket, INTERNAL_ERROR, error.message);
 }
 
 /**
@@ -335,13 +326,14 @@ function terminated(message, messageOfCell) {
   const errorOfCell = new Error(messageOfCell);
   if (event === null) {
     for (const cell of [...cells.values()]) if (cell.active > 0) resetCell(cell, errorOfCell);
-    for (const other of talkers()) silence(other, error);
+    silenceAll(error);
     return false;
   }
   for (let ended = event; ended !== null; ended = ended.caller) {
     if (ended.cell !== null) resetCell(ended.cell, errorOfCell);
     else if (ended.fail !== null) ended.fail(error);
     else if (ended.request !== null) abandon(ended, error);
+    silence(ended, error);
   }
   return true;
 }

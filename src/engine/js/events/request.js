@@ -38,9 +38,7 @@ const {
 } = core.loadExtScript("ext:deno_fetch/23_response.js");
 const { InnerBody } = core.loadExtScript("ext:deno_fetch/22_body.js");
 const {
-  _state,
   getReadableStreamResourceBacking,
-  readableStreamError,
   readableStreamForRid,
   resourceForReadableStream,
 } = core.loadExtScript("ext:deno_web/06_streams.js");
@@ -183,11 +181,6 @@ function bodyToRid(body) {
   return resourceForReadableStream(stream, body.length ?? undefined);
 }
 
-/** Ends a stream whose source will never go on. */
-function breakStream(stream, error) {
-  if (stream[_state] === "readable") readableStreamError(stream, error);
-}
-
 const usedTwice = () =>
   new TypeError(
     "Body has already been used. It can only be used once. Use tee() first if you need to read it twice.",
@@ -229,7 +222,7 @@ function encodeHead(inner) {
 
 /**
  * Sends `response` as the answer to event `id`, a public one or one from another isolate. Throws when it cannot be sent, having sent
- * nothing. Returns the stream that the rest of it comes from, if JavaScript makes it.
+ * nothing.
  */
 function respond(id, response, isPublic = false) {
   if (responseBodyUsed(response)) throw usedTwice();
@@ -239,12 +232,12 @@ function respond(id, response, isPublic = false) {
     if (typeof body === "string" && kind === SERVE_FAST_HEADER_DEFAULT_TEXT) {
       markSent(response);
       op_respond_text(id, body);
-      return null;
+      return;
     }
     if (typeof body === "string" && kind === SERVE_FAST_HEADER_CONTENT_TYPE) {
       markSent(response);
       op_respond_string(id, 200, "content-type\0" + response[serveFastContentTypeKey] + "\0", body);
-      return null;
+      return;
     }
   }
   const inner = toInnerResponse(response);
@@ -252,19 +245,18 @@ function respond(id, response, isPublic = false) {
   const socket = inner.status === 101 ? socketOf(response) : null;
   if (socket !== null) {
     if (!op_respond_upgrade(id, headers, takeForResponse(socket))) throw new TypeError(NOT_ASKED_FOR);
-    return null;
+    return;
   }
   const body = inner.body;
   if (body === null) {
     op_respond_empty(id, inner.status, headers);
-    return null;
+    return;
   }
   if (body.unusable()) throw usedTwice();
   const encoding = isPublic && !inner.bodyDecoded ? wireEncoding(inner) : null;
   if (encoding !== null) {
-    const stream = encoded(body.stream, encoding);
-    op_respond_stream(id, inner.status, headers, resourceForReadableStream(stream));
-    return stream;
+    op_respond_stream(id, inner.status, headers, resourceForReadableStream(encoded(body.stream, encoding)));
+    return;
   }
   const held = body.streamOrStatic.body;
   if (typeof held === "string") {
@@ -274,12 +266,8 @@ function respond(id, response, isPublic = false) {
     body.streamOrStatic.consumed = true;
     op_respond_bytes(id, inner.status, headers, held);
   } else {
-    const stream = body.stream;
-    const isOfHost = getReadableStreamResourceBacking(stream);
     op_respond_stream(id, inner.status, headers, bodyToRid(body));
-    if (!isOfHost) return stream;
   }
-  return null;
 }
 
 /** A response as the sender of `request` sees it: immutable headers, body and socket moved over. */
@@ -319,7 +307,6 @@ function responseFromHost(status, statusText, headers, rid, length, socket) {
 export {
   assertResponse,
   bodyToRid,
-  breakStream,
   fromInnerRequest,
   HostRequest,
   NO_BODY,

@@ -4,7 +4,8 @@
 import { core } from "ext:core/mod.js";
 import { op_cell_gate, op_cell_gate_open, op_report_uncaught, op_socket_event_begun } from "ext:core/ops";
 import { begin, cellFor, deliver, end, GONE } from "ext:celld_events/cell.js";
-import { currentEvent, talks } from "ext:celld_events/context.js";
+import { currentEvent } from "ext:celld_events/context.js";
+import { noteSocket } from "ext:celld_events/talkers.js";
 import { ParkedSockets } from "ext:celld_socket/hibernation.js";
 import { closeSocket, setHost } from "ext:celld_socket/websocket.js";
 
@@ -113,8 +114,7 @@ class EventOwner {
     this.#event = event;
     this.#socket = socket;
     this.#release = release;
-    (event.sockets ??= new Set()).add(socket);
-    talks(event);
+    noteSocket(event, socket);
   }
 
   isOpen() {

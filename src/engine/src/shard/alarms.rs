@@ -140,9 +140,14 @@ impl AlarmRuns {
         self.failed.lock().extend(failed);
     }
 
-    /// What has failed of the cell's runs with a shard, if nobody has taken it yet.
-    fn take_failed(&self, scope: &CellScope) -> Option<AlarmRun> {
-        self.failed.lock().remove(scope)
+    /// What has failed of the cell's runs with a shard.
+    fn failed(&self, scope: &CellScope) -> Option<AlarmRun> {
+        self.failed.lock().get(scope).copied()
+    }
+
+    /// The cell's database knows of it, or need not.
+    fn forget(&self, scope: &CellScope) {
+        self.failed.lock().remove(scope);
     }
 }
 
@@ -154,16 +159,17 @@ impl ShardState {
         resident: &Resident,
         db: &mut CellDb,
     ) -> Result<(Option<i64>, u32), StorageError> {
-        let failed = self.alarm_runs.take_failed(&resident.scope);
         let Some(time) = db.get_alarm()? else { return Ok((None, 0)) };
-        let Some(run) = failed.filter(|run| run.time == time) else {
+        let Some(run) = self.alarm_runs.failed(&resident.scope) else {
             return Ok((Some(time), db.alarm_failures(time)?));
         };
-        db.set_alarm_failures(time, run.failures)?;
+        let failures = if run.time == time { run.failures } else { 0 };
+        db.set_alarm_failures(run.time, run.failures)?;
         if let Some(tx) = db.commit()? {
             self.append(resident, tx, AlarmChange::Unchanged);
         }
-        Ok((Some(time), run.failures))
+        self.alarm_runs.forget(&resident.scope);
+        Ok((Some(time), failures))
     }
 }
 
@@ -271,10 +277,11 @@ mod tests {
         }
         runs.end(&scopes[0]);
         runs.shard_lost(0);
-        assert_eq!(runs.take_failed(&scopes[0]), None, "it had settled");
-        assert_eq!(runs.take_failed(&scopes[1]), None, "its shard goes on");
-        assert_eq!(runs.take_failed(&scopes[2]), Some(AlarmRun { time: 100, failures: 3 }));
-        assert_eq!(runs.take_failed(&scopes[2]), None, "once");
+        assert_eq!(runs.failed(&scopes[0]), None, "it had settled");
+        assert_eq!(runs.failed(&scopes[1]), None, "its shard goes on");
+        assert_eq!(runs.failed(&scopes[2]), Some(AlarmRun { time: 100, failures: 3 }));
+        runs.forget(&scopes[2]);
+        assert_eq!(runs.failed(&scopes[2]), None);
     }
 
     #[test]

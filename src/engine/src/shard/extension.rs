@@ -63,6 +63,7 @@ deno_core::extension!(
         "sockets.js",
         "state.js",
         "stub.js",
+        "talkers.js",
         "tick.js",
     ],
 );
