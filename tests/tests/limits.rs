@@ -358,6 +358,43 @@ fn processor_time_adds_up_over_an_events_pauses() {
     }
 }
 
+/// Code that is nearly always inside of `setTimeout` when it is ended, and code that is ended between two timers that are due.
+const TIMERS: &str = r#"
+export class Cell {}
+const time = (ms) => new Promise((done) => setTimeout(done, ms));
+const acts = {
+  async set() { for (let i = 0; ; i++) setTimeout(() => {}, 20 + i % 50); },
+  async clear() { for (let i = 0; ; i++) clearTimeout(setTimeout(() => {}, 20 + i % 50)); },
+  async between() {
+    const first = time(20);
+    time(20);
+    for (const start = Date.now(); Date.now() - start < 40; );
+    await first;
+    for (;;);
+  },
+  async callback() {
+    await new Promise(() => setTimeout(() => { for (;;); }, 20));
+  },
+  async time() {
+    await Promise.all([20, 30, 40, 50].map(time));
+    return new Response("on time");
+  },
+};
+export default { fetch(request) { return acts[new URL(request.url).pathname.slice(1)](); } };
+"#;
+
+#[test]
+fn timers_go_on_after_code_that_was_ended_among_them() {
+    let project = with_cells(TIMERS, 150);
+    let mut dev = with(&project, &[("CELLD_SHARDS", "1")]);
+    for _ in 0..4 {
+        for act in ["clear", "set", "between", "callback"] {
+            assert_eq!(dev.get(&format!("/{act}")).status, 500, "{act}");
+            assert_eq!(dev.get("/time").body, "on time", "after {act}");
+        }
+    }
+}
+
 /// Promises that nothing will settle, and some that only look like it.
 const HUNG: &str = r#"
 import { DurableObject, WorkerEntrypoint } from "cloudflare:workers";

@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use deno_core::{OpState, SourceMapApplication, SourceMapper, op2, v8};
 
+use super::errors::is_internal;
 use super::modules::{display_name, display_stack};
 use crate::host::{ConsoleLevel, SourcePosition};
 
@@ -70,7 +71,7 @@ fn caller(scope: &mut v8::PinScope<'_, '_>) -> Option<(String, u32, u32)> {
     (0..stack.get_frame_count()).find_map(|index| {
         let frame = stack.get_frame(scope, index)?;
         let file = frame.get_script_name(scope)?.to_rust_string_lossy(scope);
-        if file.starts_with("ext:") || file.starts_with("node:") {
+        if is_internal(&file) {
             return None;
         }
         Some((file, u32::try_from(frame.get_line_number()).ok()?, u32::try_from(frame.get_column()).ok()?))

@@ -54,7 +54,7 @@ fn render(error: &JsError, out: &mut String) {
     out.push_str(&headline(error));
     for frame in &error.frames {
         // The runtime's own files say nothing to the developer.
-        if is_internal(frame) {
+        if is_of_platform(frame) {
             continue;
         }
         out.push_str("\n    at ");
@@ -70,12 +70,17 @@ fn render(error: &JsError, out: &mut String) {
     }
 }
 
-fn is_internal(frame: &JsStackFrame) -> bool {
-    frame.file_name.as_deref().is_some_and(|file| file.starts_with("ext:") || file.starts_with("node:"))
+/// Whether `file`, as V8 names a script, is the platform's own.
+pub(super) fn is_internal(file: &str) -> bool {
+    file.starts_with("ext:") || file.starts_with("node:")
+}
+
+fn is_of_platform(frame: &JsStackFrame) -> bool {
+    frame.file_name.as_deref().is_some_and(is_internal)
 }
 
 fn user_position(frame: &JsStackFrame) -> Option<SourcePosition> {
-    if is_internal(frame) {
+    if is_of_platform(frame) {
         return None;
     }
     Some(SourcePosition {

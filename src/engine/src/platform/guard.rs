@@ -21,6 +21,8 @@ use std::time::Duration;
 use deno_core::{JsRuntime, v8};
 use parking_lot::Mutex;
 
+use super::errors::is_internal;
+
 /// The memory an isolate may use unless told otherwise: the platform's 128 MiB.
 pub const DEFAULT_LIMIT: usize = 128 << 20;
 
@@ -38,6 +40,8 @@ const REFUSALS: u32 = 3;
 /// WebAssembly memories and buffers of the host may be this many times the limit: V8 says how large they are together, not how much of
 /// that is garbage which it will collect in time.
 const UNCOUNTED: usize = 4;
+/// How often code that is to be ended is seen in the platform's own functions before it is ended there.
+const TRIES: u32 = 100;
 /// What array buffers are aligned to: V8 asks for no more than its largest element.
 const ALIGN: usize = 16;
 
@@ -55,8 +59,14 @@ pub struct IsolateGuard {
     exceeded: AtomicBool,
     /// Processor time that no event was charged with yet, in milliseconds.
     uncharged: AtomicU64,
-    /// An event was ended because of its processor time.
-    overspent: AtomicBool,
+    /// The code that runs is to be ended, as soon as that breaks nothing.
+    ending: AtomicBool,
+    /// How often it could not be.
+    tries: AtomicU32,
+    /// It was.
+    ended: AtomicBool,
+    /// It was, although the platform's own code was half-way through something.
+    torn: AtomicBool,
     /// An interrupt is on its way.
     looking: AtomicBool,
     /// By which code is ended; set when the isolate has started.
@@ -91,7 +101,10 @@ impl IsolateGuard {
             denied: AtomicBool::new(false),
             exceeded: AtomicBool::new(false),
             uncharged: AtomicU64::new(0),
-            overspent: AtomicBool::new(false),
+            ending: AtomicBool::new(false),
+            tries: AtomicU32::new(0),
+            ended: AtomicBool::new(false),
+            torn: AtomicBool::new(false),
             looking: AtomicBool::new(false),
             isolate: Mutex::new(None),
         })
@@ -122,24 +135,31 @@ impl IsolateGuard {
             }
             guard.exceed();
             raises += 1;
+            if raises > 1 {
+                // It had room enough to be ended where that breaks nothing.
+                guard.terminate(true);
+            }
             if raises > HEAP_RAISES { current } else { current + initial / 2 }
         });
     }
 
-    /// Ends the code that runs, which cannot catch it; any thread may ask.
-    pub fn terminate(&self) {
+    /// Ends the code that runs, which cannot catch it; any thread may ask. `torn` says that it may be the platform's own.
+    fn terminate(&self, torn: bool) {
+        self.torn.fetch_or(torn, Ordering::Relaxed);
+        self.ending.store(false, Ordering::Relaxed);
+        self.ended.store(true, Ordering::Relaxed);
         if let Some(isolate) = &*self.isolate.lock() {
             isolate.terminate_execution();
         }
     }
 
-    /// Ends the code that runs, for the sake of memory; any thread may ask.
+    /// Has the code that runs ended, for the sake of memory; any thread may ask.
     pub fn exceed(&self) {
         self.exceeded.store(true, Ordering::Relaxed);
-        self.terminate();
+        self.end();
     }
 
-    /// Whether code was ended for the sake of memory since this was asked last.
+    /// Whether code was to be ended for the sake of memory since this was asked last.
     pub fn take_exceeded(&self) -> bool {
         self.exceeded.load(Ordering::Relaxed) && self.exceeded.swap(false, Ordering::Relaxed)
     }
@@ -197,9 +217,42 @@ impl IsolateGuard {
         MemoryUse { heap, external: usize::try_from(external).unwrap_or(0) }
     }
 
-    /// Whether an event was ended for the sake of its processor time since this was asked last.
-    pub fn take_overspent(&self) -> bool {
-        self.overspent.load(Ordering::Relaxed) && self.overspent.swap(false, Ordering::Relaxed)
+    /// A turn begins: nothing of it was to be ended yet.
+    pub fn begin(&self) {
+        self.ending.store(false, Ordering::Relaxed);
+        self.ended.store(false, Ordering::Relaxed);
+    }
+
+    /// Has the code that runs ended as soon as that breaks nothing; any thread may ask.
+    pub fn end(&self) {
+        self.want_end();
+        self.interrupt();
+    }
+
+    /// Has the code that runs ended by the next interrupt.
+    fn want_end(&self) {
+        if !self.ending.swap(true, Ordering::Relaxed) {
+            self.tries.store(0, Ordering::Relaxed);
+        }
+    }
+
+    /// Tries again to end code that is to be ended. False if none is; any thread may ask.
+    pub fn try_again(&self) -> bool {
+        let ending = self.ending.load(Ordering::Relaxed);
+        if ending {
+            self.interrupt();
+        }
+        ending
+    }
+
+    /// Whether code was ended in the turn that is over.
+    pub fn take_ended(&self) -> bool {
+        self.ended.load(Ordering::Relaxed) && self.ended.swap(false, Ordering::Relaxed)
+    }
+
+    /// Whether code was ended that belongs to the platform, since this was asked last.
+    pub fn take_torn(&self) -> bool {
+        self.torn.load(Ordering::Relaxed) && self.torn.swap(false, Ordering::Relaxed)
     }
 
     /// Whether memory that grew by `growth` bytes during one turn is more than anything that is counted can explain.
@@ -213,17 +266,25 @@ impl IsolateGuard {
     }
 
     /// Takes a sample as soon as the isolate can: charges `busy` to the event that runs, and looks at the memory. Any thread may ask.
-    pub fn sample(self: &Arc<Self>, busy: Duration) {
+    pub fn sample(&self, busy: Duration) {
         self.uncharged.fetch_add(busy.as_millis() as u64, Ordering::Relaxed);
+        self.interrupt();
+    }
+
+    /// Has [`interrupted`] called as soon as the isolate can.
+    fn interrupt(&self) {
         if self.looking.swap(true, Ordering::Relaxed) {
             return;
         }
-        let data = Arc::into_raw(self.clone()).cast_mut().cast();
+        let this = std::ptr::from_ref(self);
+        // SAFETY: guards are only made in an `Arc` (`new`); the call has a count of its own.
+        unsafe { Arc::increment_strong_count(this) };
         let isolate = self.isolate.lock();
+        let data = this.cast_mut().cast();
         let asked = isolate.as_ref().is_some_and(|isolate| isolate.request_interrupt(interrupted, data));
         if !asked {
-            // SAFETY: the pointer comes from `into_raw` above, and V8 did not take it.
-            drop(unsafe { Arc::from_raw(data.cast::<IsolateGuard>().cast_const()) });
+            // SAFETY: it is the count of above, which V8 did not take.
+            unsafe { Arc::decrement_strong_count(this) };
             self.looking.store(false, Ordering::Relaxed);
         }
     }
@@ -306,7 +367,7 @@ static ALLOCATOR: v8::RustAllocatorVtable<IsolateGuard> =
 
 /// Runs on the isolate's thread, between two steps of its JavaScript.
 unsafe extern "C" fn interrupted(isolate: v8::UnsafeRawIsolatePtr, data: *mut c_void) {
-    // SAFETY: the pointer comes from `into_raw` in `ask`, and V8 calls back at most once.
+    // SAFETY: `interrupt` has counted for this call, and V8 calls back at most once.
     let guard = unsafe { Arc::from_raw(data.cast::<IsolateGuard>().cast_const()) };
     // SAFETY: V8 passes the isolate that runs; its statistics may be read in an interrupt.
     let mut isolate = unsafe { v8::Isolate::from_raw_isolate_ptr(isolate) };
@@ -314,13 +375,32 @@ unsafe extern "C" fn interrupted(isolate: v8::UnsafeRawIsolatePtr, data: *mut c_
     let used = guard.look(&mut isolate);
     let uncounted = used.external.saturating_sub(guard.buffers.load(Ordering::Relaxed));
     if uncounted > UNCOUNTED * guard.limit {
-        guard.exceed();
+        guard.exceeded.store(true, Ordering::Relaxed);
+        guard.want_end();
     }
     let spent = guard.uncharged.swap(0, Ordering::Relaxed);
     if spent > 0 && charge(&mut isolate, spent) {
-        guard.overspent.store(true, Ordering::Relaxed);
-        guard.terminate();
+        guard.want_end();
     }
+    if guard.ending.load(Ordering::Relaxed) {
+        let is_theirs = runs_user_code(&mut isolate);
+        if is_theirs || guard.tries.fetch_add(1, Ordering::Relaxed) >= TRIES {
+            guard.terminate(!is_theirs);
+        }
+    }
+}
+
+/// Whether the innermost function is the user's: the platform's own, a timer that is being set or a queue that is being worked off,
+/// does not expect to end half-way.
+fn runs_user_code(isolate: &mut v8::Isolate) -> bool {
+    // Before that is there, the script's modules are evaluated.
+    let Some(meter) = isolate.get_slot::<Rc<Meter>>().cloned() else { return true };
+    v8::scope_with_context!(let scope, isolate, &meter.context);
+    // With nothing on the stack, the next microtask is about to start. V8 does not look whether there is a frame.
+    let stack = v8::StackTrace::current_stack_trace(scope, 1).filter(|stack| stack.get_frame_count() > 0);
+    let Some(frame) = stack.and_then(|stack| stack.get_frame(scope, 0)) else { return true };
+    let script = frame.get_script_name(scope).map(|name| name.to_rust_string_lossy(scope));
+    !script.is_some_and(|script| is_internal(&script))
 }
 
 /// How the processor time of an isolate's events is counted; in a slot of the isolate.

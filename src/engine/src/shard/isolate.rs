@@ -105,10 +105,27 @@ pub(crate) struct ScriptIsolate {
     pump: RefCell<Option<Waker>>,
     /// Set when the isolate is about to be dropped: the pump ends.
     closed: Cell<bool>,
-    /// What it holds on to leaves no room for events.
-    worn: Cell<bool>,
+    /// Why it is to be replaced.
+    worn: Cell<Option<Worn>>,
+    /// The event loop is being polled.
+    is_polled: Cell<bool>,
+    /// Code was ended since that began.
+    was_ended: Cell<bool>,
+    /// Whether it is known what is pending: an event that waits for nothing that is has hung.
+    may_hang: Cell<bool>,
     /// When [`check_memory`](Self::check_memory) last had garbage collected.
     collected: Cell<Option<Instant>>,
+}
+
+/// Why an isolate is to be replaced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Worn {
+    /// What it holds on to leaves no room for events.
+    #[error("What the Worker keeps leaves too little of its memory")]
+    Full,
+    /// Code was ended inside of the platform.
+    #[error("The Worker had to be ended in the middle of a function of the platform's, which may be left in disorder")]
+    Torn,
 }
 
 /// Why a deployment does not run.
@@ -197,7 +214,10 @@ impl ScriptIsolate {
             hooks,
             pump: RefCell::new(None),
             closed: Cell::new(false),
-            worn: Cell::new(false),
+            worn: Cell::new(None),
+            is_polled: Cell::new(false),
+            was_ended: Cell::new(false),
+            may_hang: Cell::new(true),
             collected: Cell::new(None),
         }))
     }
@@ -216,13 +236,16 @@ impl ScriptIsolate {
     }
 
     fn poll_event_loop(&self, cx: &mut Context<'_>) {
+        self.is_polled.set(true);
+        self.was_ended.set(false);
         let (outcome, is_at_rest) = self.enter(|runtime| {
             let outcome = runtime.poll_event_loop(cx, PollEventLoopOptions::default());
             let is_at_rest = matches!(outcome, Poll::Ready(Ok(()))) && self.state.queued.get() == 0;
             (outcome, is_at_rest)
         });
+        self.is_polled.set(false);
         // Timers of Node.js that do not count (`unref`) are not seen here: with them nothing is certain.
-        let may_hang = is_at_rest && !self.script.has_flag("nodejs_compat");
+        let may_hang = is_at_rest && self.may_hang.get() && !self.script.has_flag("nodejs_compat");
         if may_hang && self.state.events.borrow().len() > 0 {
             // No operation, no timer, no delivery will ever go on with what has not been answered by now.
             self.enter(|runtime| {
@@ -233,13 +256,16 @@ impl ScriptIsolate {
             });
         }
         if let Poll::Ready(Err(error)) = outcome {
-            let error = UserError::from_core(&error);
-            self.state.shard.host.console(ConsoleLine {
-                level: ConsoleLevel::Uncaught,
-                script: self.state.script.clone(),
-                text: error.stack,
-                position: error.position,
-            });
+            // That it was ended is told already.
+            if !self.was_ended.get() {
+                let error = UserError::from_core(&error);
+                self.state.shard.host.console(ConsoleLine {
+                    level: ConsoleLevel::Uncaught,
+                    script: self.state.script.clone(),
+                    text: error.stack,
+                    position: error.position,
+                });
+            }
             // One failure ends a poll early; whatever else is ready comes with the next.
             cx.waker().wake_by_ref();
         }
@@ -261,11 +287,13 @@ impl ScriptIsolate {
         }
         drop(turn);
         // All are asked: one event may have come to several limits at once.
-        let (overspent, exceeded) = (self.guard.take_overspent(), self.guard.take_exceeded());
-        if self.state.shard.watch.take_ended() || overspent {
-            self.after_termination(runtime, &Limit::Cpu(limit));
-        } else if exceeded {
-            self.after_termination(runtime, &Limit::Memory);
+        let (ended, exceeded) = (self.guard.take_ended(), self.guard.take_exceeded());
+        self.state.shard.watch.take_ended();
+        if ended {
+            self.after_termination(runtime, &if exceeded { Limit::Memory } else { Limit::Cpu(limit) });
+        }
+        if self.guard.take_torn() {
+            self.worn.set(Some(Worn::Torn));
         }
         if exceeded {
             self.collect(runtime);
@@ -293,6 +321,11 @@ impl ScriptIsolate {
                 position: None,
             });
         }
+        self.was_ended.set(true);
+        // If it was a timer's, that still counts as pending, and those to come are not seen to be.
+        if is_told && self.is_polled.get() {
+            self.may_hang.set(false);
+        }
         scope.perform_microtask_checkpoint();
     }
 
@@ -300,7 +333,7 @@ impl ScriptIsolate {
     fn collect(&self, runtime: &mut JsRuntime) {
         let used = self.guard.recover(runtime);
         if self.guard.is_full(used) {
-            self.worn.set(true);
+            self.worn.set(Some(Worn::Full));
         }
     }
 
@@ -319,8 +352,8 @@ impl ScriptIsolate {
         }
     }
 
-    /// Whether the isolate is to be replaced, for want of memory; says so once.
-    pub fn is_worn(&self) -> bool {
+    /// Whether the isolate is to be replaced, and why; says so once.
+    pub fn take_worn(&self) -> Option<Worn> {
         self.worn.take()
     }
 

@@ -1,9 +1,10 @@
-//! An isolate that holds on to so much memory that its events fail is replaced by a fresh one of the same deployment.
+//! An isolate that holds on to so much memory that its events fail, or cannot be relied on any more, is replaced by a fresh one of the
+//! same deployment.
 
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use super::isolate::ScriptIsolate;
+use super::isolate::{ScriptIsolate, Worn};
 use super::run::Shard;
 use crate::host::{ConsoleLevel, ConsoleLine};
 
@@ -22,30 +23,27 @@ impl Shard {
             if looks {
                 isolate.check_memory();
             }
-            if isolate.is_worn() {
-                tokio::task::spawn_local(self.clone().replace(isolate.clone()));
+            if let Some(why) = isolate.take_worn() {
+                tokio::task::spawn_local(self.clone().replace(isolate.clone(), why));
             }
         }
     }
 
     /// Builds a fresh isolate beside `worn`, and serves new events from it. What runs in the old one finishes there.
-    async fn replace(self: Rc<Self>, worn: Rc<ScriptIsolate>) {
+    async fn replace(self: Rc<Self>, worn: Rc<ScriptIsolate>, why: Worn) {
         let built = ScriptIsolate::build(self.state(), worn.deployment.clone(), worn.modules()).await;
         let (level, text) = match built {
             Ok(fresh) => match self.serving().and_then(|workers| workers.with(&worn, fresh.clone())) {
                 Some(workers) => {
                     tokio::task::spawn_local(fresh.pump());
                     self.serve(workers);
-                    let text = "What the Worker keeps leaves too little of its memory; new events get a fresh isolate.";
-                    (ConsoleLevel::Warn, text.to_owned())
+                    (ConsoleLevel::Warn, format!("{why}; new events get a fresh isolate."))
                 }
                 // A deployment was adopted meanwhile.
                 None => return fresh.close(),
             },
             // It goes on as it is; the next event that exceeds the limit tries again.
-            Err(error) => {
-                (ConsoleLevel::Error, format!("The isolate is full and cannot be replaced: {error}"))
-            }
+            Err(error) => (ConsoleLevel::Error, format!("{why}, and its isolate cannot be replaced: {error}")),
         };
         let script = worn.state.script.clone();
         self.state().host.console(ConsoleLine { level, script, text, position: None });

@@ -14,6 +14,8 @@ use crate::platform::guard::IsolateGuard;
 
 /// Time between two looks.
 const LOOK: Duration = Duration::from_millis(50);
+/// Time between two attempts to end code.
+const TRY: Duration = Duration::from_millis(1);
 /// Code that was ended and still runs after this time never looks at what is asked of it: it is in a function of V8's own.
 const DEAF_AFTER: Duration = Duration::from_secs(10);
 /// The number that stands for "no JavaScript runs".
@@ -70,7 +72,12 @@ impl Watch {
     /// Says that JavaScript runs in `isolate` from now on. The caller is the shard's own thread.
     pub fn begin(&self, isolate: &Arc<IsolateGuard>, limit: Duration) -> Turn<'_> {
         let turn = self.last.fetch_add(1, Ordering::Relaxed) + 1;
-        *self.isolate.lock() = Some(isolate.clone());
+        {
+            // Under the lock, so that what the watchdog wants of the last turn is not wanted of this one.
+            let mut current = self.isolate.lock();
+            isolate.begin();
+            *current = Some(isolate.clone());
+        }
         self.limit_ms.store(limit.as_millis() as u64, Ordering::Relaxed);
         self.turn.store(turn, Ordering::Release);
         Turn { watch: self }
@@ -132,8 +139,16 @@ pub(crate) fn run(
 ) {
     let mut seen = vec![Seen::default(); shards.len()];
     let count = shards.len() as u32;
+    let mut waited = Duration::ZERO;
     while !stop.load(Ordering::Relaxed) {
-        std::thread::sleep(LOOK);
+        let tries = shards.iter().fold(false, |tries, watch| try_again(watch) | tries);
+        let pause = if tries { TRY } else { LOOK - waited };
+        std::thread::sleep(pause);
+        waited += pause;
+        if waited < LOOK {
+            continue;
+        }
+        waited = Duration::ZERO;
         for (index, (watch, seen)) in shards.iter_mut().zip(&mut seen).enumerate() {
             let loss = match watch.lost.load(Ordering::Acquire) {
                 true => Some(Loss::Fatal),
@@ -145,6 +160,16 @@ pub(crate) fn run(
             }
         }
     }
+}
+
+/// Whether the shard runs code that is to be ended; tries it.
+fn try_again(watch: &Watch) -> bool {
+    if watch.turn.load(Ordering::Acquire) == IDLE {
+        return false;
+    }
+    let isolate = watch.isolate.lock();
+    // Whether the turn is the same is no matter: each begins with nothing to be ended.
+    isolate.as_ref().is_some_and(|isolate| isolate.try_again())
 }
 
 /// Looks at one shard, and ends what has run too long.
@@ -186,7 +211,7 @@ fn look(watch: &Watch, seen: &mut Seen, shards: u32) -> Option<Loss> {
     if u64::from(seen.times) * LOOK.as_millis() as u64 >= watch.limit_ms.load(Ordering::Relaxed) {
         watch.ended.store(true, Ordering::Release);
         watch.interrupt.store(true, Ordering::Relaxed);
-        isolate.terminate();
+        isolate.end();
         seen.times = 0;
         seen.after_end.get_or_insert(0);
     }
