@@ -6,7 +6,6 @@ import {
   op_report_uncaught,
   op_respond_error,
   op_respond_payload,
-  op_timer_schedule,
 } from "ext:core/ops";
 import "ext:celld_events/tick.js";
 import { deliverAlarm } from "ext:celld_events/alarms.js";
@@ -323,9 +322,6 @@ function abandon(event, error) {
 function terminated(message, messageOfCell) {
   const event = currentEvent();
   leaveEvent();
-  // The code may have run from the list of timers that are due, which then ended half-way: nothing else would go through it again
-  // before a timer of another length is set.
-  op_timer_schedule(0);
   const error = new Error(message);
   const errorOfCell = new Error(messageOfCell);
   if (event === null) {

@@ -55,5 +55,5 @@ internals.celldBoot = function boot({ compatibilityFlags }) {
   delete globalThis.Deno;
   delete globalThis.__bootstrap;
   delete globalThis.bootstrap;
-  return { importMain, hooks: internals.celldEvents ?? {} };
+  return { importMain, fireTimer: internals.celldFireTimer, hooks: internals.celldEvents ?? {} };
 };

@@ -13,6 +13,7 @@ use super::memfs::MemFs;
 use super::modules::Modules;
 use super::node_files::celld_node;
 use super::node_services::{NoNpm, node_services};
+use super::timers::celld_timers;
 use super::{console, deny, ops};
 
 deno_core::extension!(
@@ -57,6 +58,7 @@ deno_core::extension!(
 /// The extensions for making a snapshot: their state is missing, ops must not be called that need it.
 pub fn for_snapshot() -> Vec<Extension> {
     closed(vec![
+        celld_timers::lazy_init(),
         deno_telemetry::deno_telemetry::lazy_init(),
         deno_webidl::deno_webidl::lazy_init(),
         deno_web::deno_web::lazy_init(),
@@ -85,6 +87,7 @@ pub fn for_snapshot() -> Vec<Extension> {
 pub(super) fn for_runtime(modules: &Modules, temp_quota: usize) -> std::io::Result<Vec<Extension>> {
     let fs: deno_fs::FileSystemRc = deno_maybe_sync::new_rc(MemFs::new(temp_quota, modules));
     Ok(closed(vec![
+        celld_timers::init(),
         deno_telemetry::deno_telemetry::init(),
         deno_webidl::deno_webidl::init(),
         deno_web::deno_web::init(

@@ -245,6 +245,11 @@ impl IsolateGuard {
         ending
     }
 
+    /// Whether code was ended in this turn.
+    pub fn has_ended(&self) -> bool {
+        self.ended.load(Ordering::Relaxed)
+    }
+
     /// Whether code was ended in the turn that is over.
     pub fn take_ended(&self) -> bool {
         self.ended.load(Ordering::Relaxed) && self.ended.swap(false, Ordering::Relaxed)

@@ -8,6 +8,7 @@ use std::mem::ManuallyDrop;
 use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 
 use deno_core::error::{CoreError, CoreErrorKind};
 use deno_core::{JsRuntime, PollEventLoopOptions, RuntimeOptions, v8};
@@ -20,7 +21,7 @@ use super::guard::{self, IsolateGuard};
 use super::loader::Loader;
 use super::modules::Modules;
 use super::snapshot::Snapshot;
-use super::{extensions, loader, memfs, permissions};
+use super::{extensions, loader, memfs, permissions, timers};
 
 /// What an isolate is started with.
 pub struct IsolateOptions {
@@ -96,6 +97,8 @@ pub struct Isolate {
 struct Booted {
     /// Imports the module of a URL.
     import_main: v8::Global<v8::Function>,
+    /// Runs a timer.
+    fire_timer: v8::Global<v8::Function>,
     /// See [`Isolate::hooks`].
     hooks: v8::Global<v8::Object>,
 }
@@ -136,6 +139,7 @@ impl Isolate {
         runtime.v8_isolate().set_oom_error_handler(fatal::out_of_memory);
         // Until here an error drops a runtime whose isolate is entered, as V8 wants it.
         let booted = boot(&mut runtime, &modules)?;
+        timers::install(&mut runtime, booted.fire_timer.clone());
         let raw = RawIsolate::of(&mut runtime);
         raw.exit();
         Ok(Isolate { runtime: ManuallyDrop::new(runtime), raw, modules, loader, booted, guard })
@@ -169,7 +173,7 @@ impl Isolate {
     /// Top-level `await` is driven to its end; the caller sets a deadline by dropping the future.
     pub async fn load_main(&mut self) -> Result<v8::Global<v8::Object>, IsolateError> {
         let raw = self.raw;
-        let runtime = &mut self.runtime;
+        let (runtime, guard) = (&mut *self.runtime, &*self.guard);
         let (import_main, main) = (&self.booted.import_main, self.modules.main().as_str());
         let load = async move {
             let url = {
@@ -177,9 +181,21 @@ impl Isolate {
                 let url = v8::String::new(scope, main).unwrap_or_else(|| v8::String::empty(scope));
                 v8::Global::new(scope, v8::Local::<v8::Value>::from(url))
             };
-            let imported = pin!(runtime.call_with_args(import_main, &[url]));
-            let namespace =
-                runtime.with_event_loop_promise(imported, PollEventLoopOptions::default()).await?;
+            let mut imported = pin!(runtime.call_with_args(import_main, &[url]));
+            let namespace = std::future::poll_fn(|cx| {
+                if let Poll::Ready(namespace) = imported.as_mut().poll(cx) {
+                    return Poll::Ready(namespace.map_err(CoreError::from));
+                }
+                if poll_event_loop(runtime, guard, cx)?.is_pending() {
+                    return Poll::Pending;
+                }
+                // Nothing is pending any more.
+                match imported.as_mut().poll(cx) {
+                    Poll::Ready(namespace) => Poll::Ready(namespace.map_err(CoreError::from)),
+                    Poll::Pending => Poll::Ready(Err(CoreErrorKind::PendingPromiseResolution.into_box())),
+                }
+            });
+            let namespace = namespace.await?;
             deno_core::scope!(scope, runtime);
             let namespace = v8::Local::<v8::Object>::try_from(v8::Local::new(scope, namespace));
             let no_namespace = |_| CoreError::from(CoreErrorKind::MissingFromModuleMap(main.to_owned()));
@@ -188,6 +204,24 @@ impl Isolate {
         let namespace: Result<_, CoreError> = raw.entered_while_polled(load).await;
         self.loader.set_running();
         namespace.map_err(|error| IsolateError::Script(Box::new(UserError::from_core(&error))))
+    }
+}
+
+/// Fires timers that are due, and goes on with every operation and promise that can. Ready when nothing is pending.
+///
+/// # Errors
+/// What the script threw in a place where nothing catches it; what else is ready comes with the next call.
+pub(crate) fn poll_event_loop(
+    runtime: &mut JsRuntime,
+    guard: &IsolateGuard,
+    cx: &mut Context<'_>,
+) -> Poll<Result<(), CoreError>> {
+    if !timers::run(runtime, cx, || guard.has_ended()) {
+        return Poll::Pending;
+    }
+    match runtime.poll_event_loop(cx, PollEventLoopOptions::default()) {
+        Poll::Ready(Ok(())) if timers::is_any_pending(runtime) => Poll::Pending,
+        rest => rest,
     }
 }
 
@@ -218,10 +252,13 @@ fn boot(runtime: &mut JsRuntime, modules: &Modules) -> Result<Booted, IsolateErr
         let key = v8::String::new(scope, name).unwrap_or_else(|| v8::String::empty(scope));
         result.get(scope, key.into()).ok_or_else(|| boot_error(&format!("it returned no {name}")))
     };
-    let (import_main, hooks) = (get("importMain")?, get("hooks")?);
-    let import_main = v8::Local::<v8::Function>::try_from(import_main).map_err(|error| boot_error(&error))?;
-    let hooks = v8::Local::<v8::Object>::try_from(hooks).map_err(|error| boot_error(&error))?;
-    Ok(Booted { import_main: v8::Global::new(scope, import_main), hooks: v8::Global::new(scope, hooks) })
+    let function = |name: &str| {
+        let function = v8::Local::<v8::Function>::try_from(get(name)?);
+        function.map(|function| v8::Global::new(scope, function)).map_err(|error| boot_error(&error))
+    };
+    let (import_main, fire_timer) = (function("importMain")?, function("fireTimer")?);
+    let hooks = v8::Local::<v8::Object>::try_from(get("hooks")?).map_err(|error| boot_error(&error))?;
+    Ok(Booted { import_main, fire_timer, hooks: v8::Global::new(scope, hooks) })
 }
 
 impl Drop for Isolate {
@@ -240,6 +277,14 @@ pub struct Entered<'a> {
 }
 
 impl Entered<'_> {
+    /// Fires timers that are due, and goes on with every operation and promise that can. Ready when nothing is pending.
+    ///
+    /// # Errors
+    /// What the script threw in a place where nothing catches it; what else is ready comes with the next call.
+    pub fn poll_event_loop(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), CoreError>> {
+        poll_event_loop(&mut self.isolate.runtime, &self.isolate.guard, cx)
+    }
+
     /// The runtime, for as long as its isolate is entered.
     pub fn runtime(&mut self) -> &mut JsRuntime {
         &mut self.isolate.runtime

@@ -7,7 +7,7 @@
 //! * [`deny`] closes everything that was not looked at; [`permissions`] and [`memfs`] close the host.
 //! * [`modules`] and [`loader`] serve a deployment's modules; [`isolate`] starts an isolate, [`guard`]
 //!   keeps it to its limits, and `fatal` parks its thread when V8 gives up.
-//! * [`console`] and [`errors`] report to the developer, in positions of the source files.
+//! * `timers` fires timers, [`console`] and [`errors`] report to the developer, in positions of the source files.
 
 mod blobs;
 pub mod builtins;
@@ -27,6 +27,7 @@ mod node_services;
 mod ops;
 pub mod permissions;
 pub mod snapshot;
+mod timers;
 
 /// Starts V8 for this process. It must come before the first isolate, from the thread whose descendants isolates run on.
 pub fn init() {

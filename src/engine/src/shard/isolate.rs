@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use celld_ltx::Txid;
 use celld_storage::CellDb;
-use deno_core::{JsRuntime, PollEventLoopOptions, v8};
+use deno_core::{JsRuntime, v8};
 
 use super::ShardState;
 use super::cells::{Place, Resident};
@@ -24,7 +24,7 @@ use crate::platform::builtins;
 use crate::platform::console::ConsoleSink;
 use crate::platform::errors::UserError;
 use crate::platform::guard::IsolateGuard;
-use crate::platform::isolate::{Isolate, IsolateError, IsolateOptions};
+use crate::platform::isolate::{Isolate, IsolateError, IsolateOptions, poll_event_loop};
 use crate::platform::modules::Modules;
 use crate::socket::{Close, OpenSockets};
 use crate::storage::table::CellTable;
@@ -107,12 +107,8 @@ pub(crate) struct ScriptIsolate {
     closed: Cell<bool>,
     /// Why it is to be replaced.
     worn: Cell<Option<Worn>>,
-    /// The event loop is being polled.
-    is_polled: Cell<bool>,
-    /// Code was ended since that began.
+    /// Code was ended since the event loop was polled last.
     was_ended: Cell<bool>,
-    /// Whether it is known what is pending: an event that waits for nothing that is has hung.
-    may_hang: Cell<bool>,
     /// When [`check_memory`](Self::check_memory) last had garbage collected.
     collected: Cell<Option<Instant>>,
 }
@@ -215,9 +211,7 @@ impl ScriptIsolate {
             pump: RefCell::new(None),
             closed: Cell::new(false),
             worn: Cell::new(None),
-            is_polled: Cell::new(false),
             was_ended: Cell::new(false),
-            may_hang: Cell::new(true),
             collected: Cell::new(None),
         }))
     }
@@ -236,17 +230,13 @@ impl ScriptIsolate {
     }
 
     fn poll_event_loop(&self, cx: &mut Context<'_>) {
-        self.is_polled.set(true);
         self.was_ended.set(false);
         let (outcome, is_at_rest) = self.enter(|runtime| {
-            let outcome = runtime.poll_event_loop(cx, PollEventLoopOptions::default());
+            let outcome = poll_event_loop(runtime, &self.guard, cx);
             let is_at_rest = matches!(outcome, Poll::Ready(Ok(()))) && self.state.queued.get() == 0;
             (outcome, is_at_rest)
         });
-        self.is_polled.set(false);
-        // Timers of Node.js that do not count (`unref`) are not seen here: with them nothing is certain.
-        let may_hang = is_at_rest && self.may_hang.get() && !self.script.has_flag("nodejs_compat");
-        if may_hang && self.state.events.borrow().len() > 0 {
+        if is_at_rest && self.state.events.borrow().len() > 0 {
             // No operation, no timer, no delivery will ever go on with what has not been answered by now.
             self.enter(|runtime| {
                 deno_core::scope!(scope, runtime);
@@ -322,10 +312,6 @@ impl ScriptIsolate {
             });
         }
         self.was_ended.set(true);
-        // If it was a timer's, that still counts as pending, and those to come are not seen to be.
-        if is_told && self.is_polled.get() {
-            self.may_hang.set(false);
-        }
         scope.perform_microtask_checkpoint();
     }
 

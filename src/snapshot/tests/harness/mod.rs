@@ -13,7 +13,7 @@ use celld_engine::platform::console::ConsoleSink;
 use celld_engine::platform::isolate::{Isolate, IsolateError, IsolateOptions};
 use celld_engine::platform::modules::Modules;
 use celld_snapshot::SNAPSHOTS;
-use deno_core::{PollEventLoopOptions, v8};
+use deno_core::v8;
 
 type Job = Box<dyn FnOnce() + Send>;
 
@@ -175,7 +175,7 @@ pub fn run(modules: Arc<Modules>) -> Outcome {
     let mut running = start(modules);
     let result = running.load().map(drop);
     let mut entered = running.isolate.enter();
-    let idle = block_on(entered.runtime().run_event_loop(PollEventLoopOptions::default()));
+    let idle = block_on(std::future::poll_fn(|cx| entered.poll_event_loop(cx)));
     drop(entered);
     idle.expect("an exception does not end the event loop");
     Outcome { result, sink: running.sink }
