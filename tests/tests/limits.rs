@@ -375,6 +375,10 @@ const acts = {
   async callback() {
     await new Promise(() => setTimeout(() => { for (;;); }, 20));
   },
+  async inside() {
+    const headers = Array.from({ length: 1e5 }, (_, i) => ["x-" + i, "value"]);
+    for (;;) new Headers(headers);
+  },
   async time() {
     await Promise.all([20, 30, 40, 50].map(time));
     return new Response("on time");
@@ -393,6 +397,10 @@ fn timers_go_on_after_code_that_was_ended_among_them() {
             assert_eq!(dev.get("/time").body, "on time", "after {act}");
         }
     }
+    // Nearly all of its time is spent in one function of the platform's.
+    assert_eq!(dev.get("/inside").status, 500);
+    dev.says("new events get a fresh isolate");
+    assert_eq!(dev.get("/time").body, "on time");
 }
 
 /// Promises that nothing will settle, and some that only look like it.
@@ -430,6 +438,36 @@ export default {
   },
 };
 "#;
+
+#[test]
+fn a_request_that_nothing_will_answer_fails_with_node_too() {
+    let config = r#"{
+      "name": "limits", "main": "src/index.js", "compatibility_date": "2026-01-01", "compatibility_flags": ["nodejs_compat"]
+    }"#;
+    let source = r#"
+      import { setTimeout as sleep } from "node:timers/promises";
+      export default {
+        async fetch(request) {
+          switch (new URL(request.url).pathname) {
+            case "/forever": return new Promise(() => {});
+            case "/unref": return new Promise((done) => setTimeout(() => done(new Response("unref")), 200).unref());
+            case "/promise": return new Response(await sleep(200, "promise", { ref: false }));
+            case "/immediate": return new Promise((done) => setImmediate(() => done(new Response("immediate"))).unref());
+            case "/signal": return new Promise((done) => AbortSignal.timeout(200).addEventListener("abort", () => done(new Response("signal"))));
+          }
+        },
+      };
+    "#;
+    let project = Project::new(&[("wrangler.jsonc", config), ("src/index.js", source)]);
+    let mut dev = with(&project, &[("CELLD_SHARDS", "1")]);
+    for _ in 0..2 {
+        assert_eq!(dev.get("/forever").status, 500);
+        dev.says("your Worker's code had hung and would never");
+        for act in ["unref", "promise", "immediate", "signal"] {
+            assert_eq!(dev.get(&format!("/{act}")).body, act);
+        }
+    }
+}
 
 #[test]
 fn a_request_that_nothing_will_answer_fails() {

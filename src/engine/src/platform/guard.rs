@@ -35,8 +35,9 @@ pub(super) const FLAGS: [&str; 2] = ["--wasm-max-mem-pages=2048", "--no-turbosha
 
 /// How often the limit of a heap is raised to let the event end that reached it.
 const HEAP_RAISES: u32 = 4;
-/// V8 collects garbage between two attempts to allocate a buffer: this many refusals in a row, and nothing was left to collect.
-const REFUSALS: u32 = 3;
+/// V8 collects garbage between two attempts to allocate a buffer, but what a collection finds is often only free after the next one.
+/// It makes this many attempts.
+const REFUSALS: u32 = 4;
 /// WebAssembly memories and buffers of the host may be this many times the limit: V8 says how large they are together, not how much of
 /// that is garbage which it will collect in time.
 const UNCOUNTED: usize = 4;
@@ -130,7 +131,8 @@ impl IsolateGuard {
         let mut raises = 0;
         runtime.add_near_heap_limit_callback(move |current, initial| {
             // V8 tries everything before it gives up on a buffer. The heap itself has room.
-            if guard.denied.swap(false, Ordering::Relaxed) {
+            let is_buffer = guard.refusals.load(Ordering::Relaxed) > 0;
+            if guard.denied.swap(false, Ordering::Relaxed) || is_buffer {
                 return current;
             }
             guard.exceed();
@@ -306,6 +308,7 @@ impl IsolateGuard {
         if len > self.limit {
             self.denied.store(true, Ordering::Relaxed);
         } else if self.refusals.fetch_add(1, Ordering::Relaxed) + 1 >= REFUSALS {
+            self.refusals.store(0, Ordering::Relaxed);
             self.exceed();
         }
         false

@@ -120,7 +120,9 @@ pub(crate) enum Worn {
     #[error("What the Worker keeps leaves too little of its memory")]
     Full,
     /// Code was ended inside of the platform.
-    #[error("The Worker had to be ended in the middle of a function of the platform's, which may be left in disorder")]
+    #[error(
+        "The Worker had to be ended in the middle of a function of the platform's, which may be left in disorder"
+    )]
     Torn,
 }
 

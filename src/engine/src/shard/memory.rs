@@ -43,7 +43,9 @@ impl Shard {
                 None => return fresh.close(),
             },
             // It goes on as it is; the next event that exceeds the limit tries again.
-            Err(error) => (ConsoleLevel::Error, format!("{why}, and its isolate cannot be replaced: {error}")),
+            Err(error) => {
+                (ConsoleLevel::Error, format!("{why}, and its isolate cannot be replaced: {error}"))
+            }
         };
         let script = worn.state.script.clone();
         self.state().host.console(ConsoleLine { level, script, text, position: None });
