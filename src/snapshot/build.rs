@@ -1,6 +1,8 @@
 //! Makes the startup snapshot: evaluates the JavaScript of all extensions, serialises the heap, and writes
 //! it with the sources that were not evaluated. `docs/decisions/002-startup-snapshot.md` says why here.
 
+#[path = "build/compact.rs"]
+mod compact;
 #[path = "build/import_graph.rs"]
 mod import_graph;
 #[path = "build/patches/mod.rs"]
@@ -17,6 +19,7 @@ use std::process::Command;
 use std::rc::Rc;
 
 use celld_engine::platform::extensions;
+use deno_core::JsRuntime;
 use deno_core::snapshot::{CreateSnapshotOptions, create_snapshot};
 
 /// The directory of the engine's JavaScript, relative to this crate.
@@ -52,6 +55,18 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
+/// Keeps the native classes as the platform's JavaScript has left them.
+///
+/// When an isolate loads its first residual source, `deno_core` gives the operations faster functions, which a snapshot cannot hold. It
+/// would also give the classes back every method that was removed or replaced; it finds them by their names here.
+fn settle_classes(runtime: &mut JsRuntime) {
+    let hide =
+        "for (const name of Object.keys(Deno.core.ops)) if (/^[A-Z]/.test(name)) delete Deno.core.ops[name];";
+    if let Err(error) = runtime.execute_script("ext:celld_snapshot/settle", hide) {
+        panic!("cannot settle the classes in the snapshot: {error}");
+    }
+}
+
 /// Makes one snapshot into the directory `out`.
 fn make(
     out: &Path,
@@ -69,7 +84,10 @@ fn make(
             extension_transpiler: Some(Rc::new(|name, source| {
                 transpile::transpile(name.as_str(), source.as_str())
             })),
-            with_runtime_cb: Some(Box::new(|runtime| warm::evaluate(runtime, modules))),
+            with_runtime_cb: Some(Box::new(|runtime| {
+                warm::evaluate(runtime, modules);
+                settle_classes(runtime);
+            })),
         },
         None,
     )?;

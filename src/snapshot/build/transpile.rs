@@ -11,6 +11,7 @@ use deno_core::url::Url;
 use deno_core::{ModuleCodeString, SourceMapData};
 use deno_error::JsErrorBox;
 
+use crate::compact::compact;
 use crate::patches;
 
 /// In the place of Deno's `node:module`, whose loader reaches internal modules.
@@ -54,6 +55,7 @@ pub fn transpile(specifier: &str, source: &str) -> Result<Transpiled, JsErrorBox
         let urls = builtins::node_modules().map(|(name, url)| format!("{name:?}: {url:?}"));
         text = text.replace("...__NODE_URLS__", &urls.collect::<Vec<_>>().join(", "));
     }
+    text = compact(specifier, text)?;
     Ok((escape_non_ascii(text).into(), None))
 }
 

@@ -118,6 +118,8 @@ impl Isolate {
         let _inside = Inside::new();
         let runtime = JsRuntime::try_new(RuntimeOptions {
             startup_snapshot: Some(snapshot.bytes),
+            // The snapshot has their functions.
+            skip_op_registration: true,
             residual_lazy_js_sources: snapshot.residual_js,
             residual_lazy_esm_sources: snapshot.residual_esm,
             extensions: extensions::for_runtime(&modules, temp_quota)?,
