@@ -394,3 +394,38 @@ fn a_worker_that_handles_nothing_replaces_nothing() {
     dev.says("no event handlers");
     assert_eq!(dev.get("/").body, "before");
 }
+
+#[test]
+fn what_is_thrown_in_a_timer_is_logged_with_the_users_frames() {
+    let project = Project::worker(
+        r#"import { DurableObject } from "cloudflare:workers";
+        export class Cell extends DurableObject {
+          fetch(request) {
+            setTimeout(() => this.ctx.abort("an abort"), 1);
+            return new Response("before");
+          }
+        }
+        export default {
+          fetch(request, env) {
+            if (new URL(request.url).pathname === "/abort") return env.CELL.getByName("a").fetch(request);
+            setTimeout(function mine() { throw Object.assign(new TypeError("a mistake"), { code: 7 }); }, 20);
+            return new Response("before");
+          },
+        };"#,
+    );
+    project.write(
+        "wrangler.json",
+        r#"{ "name": "cells", "main": "src/index.js", "compatibility_date": "2026-01-01",
+             "durable_objects": { "bindings": [{ "name": "CELL", "class_name": "Cell" }] },
+             "migrations": [{ "tag": "v1", "new_sqlite_classes": ["Cell"] }] }"#,
+    );
+    let mut dev = with(&project, &[]);
+    for path in ["/abort", "/"] {
+        assert_eq!(dev.get(path).body, "before", "{path}");
+    }
+    dev.says("code: 7");
+    let log = dev.log();
+    assert!(log.contains("Uncaught TypeError: a mistake\n") && log.contains("at mine (src/index.js:"), "{log}");
+    // An abort is no mistake, and the platform's functions are not the user's.
+    assert!(!log.contains("an abort") && !log.contains("ext:"), "{log}");
+}

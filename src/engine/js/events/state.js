@@ -10,6 +10,7 @@ import {
 import { alarmHooks } from "ext:celld_events/alarms.js";
 import { begin, blockConcurrencyWhile, end, exclusively, GONE, resetCell } from "ext:celld_events/cell.js";
 import { parkedSockets } from "ext:celld_events/sockets.js";
+import { keepSilent } from "ext:celld_platform/report.js";
 import { createStorage } from "ext:celld_storage/storage.js";
 
 let deletesAlarm = false;
@@ -123,6 +124,7 @@ class DurableObjectState {
     // Whoever waits for the object hears the reason as text, as on the platform.
     const error = new Error(reason === undefined ? "Application called abort() to reset Durable Object." : String(reason));
     if (cell.phase !== GONE) resetCell(cell, error);
+    keepSilent(error);
     throw error;
   }
 }

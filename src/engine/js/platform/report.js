@@ -4,9 +4,21 @@
 import { core, internals, primordials } from "ext:core/mod.js";
 import { op_celld_uncaught } from "ext:core/ops";
 
-const { StringPrototypeStartsWith } = primordials;
+const { SafeWeakSet, StringPrototypeStartsWith, WeakSetPrototypeAdd, WeakSetPrototypeHas } = primordials;
 const { PromiseRejectionEvent, reportException } = core.loadExtScript("ext:deno_web/02_event.js");
 const { inspect } = core.loadExtScript("ext:deno_web/01_console.js");
+
+/** Errors that only end the code they are thrown in: what they say is told in another way. */
+const silent = new SafeWeakSet();
+
+function keepSilent(error) {
+  WeakSetPrototypeAdd(silent, error);
+}
+
+/** Whether `value`, which may be anything, is to be reported. */
+function isReported(value) {
+  return typeof value !== "object" || value === null || !WeakSetPrototypeHas(silent, value);
+}
 
 // The innermost frame of user code, already in positions of the source.
 function userFrame(error) {
@@ -48,7 +60,12 @@ function report(prefix, value) {
 // by the build script of celld-snapshot: Deno would end the isolate's event loop).
 internals.celldReportUncaught = (error) => report("Uncaught", error);
 
+function reportUncaught(error) {
+  if (isReported(error)) reportException(error);
+}
+
 function reportRejection(promise, reason) {
+  if (!isReported(reason)) return true;
   const event = new PromiseRejectionEvent("unhandledrejection", { cancelable: true, promise, reason });
   if (globalThis.dispatchEvent(event)) {
     report("Uncaught (in promise)", reason);
@@ -63,9 +80,9 @@ function reportLateHandling(promise, reason) {
 
 // Hooks live in the isolate, not in the snapshot.
 function installReporting() {
-  core.setReportExceptionCallback(reportException);
+  core.setReportExceptionCallback(reportUncaught);
   core.setUnhandledPromiseRejectionHandler(reportRejection);
   core.setHandledPromiseRejectionHandler(reportLateHandling);
 }
 
-export { installReporting, report };
+export { installReporting, keepSilent, report };

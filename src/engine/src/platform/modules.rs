@@ -140,14 +140,24 @@ pub fn display_name(file: &str) -> &str {
 }
 
 /// `text` with the URLs of its stack frames ("    at f (file:///bundle/src/a.ts:1:2)") as [`display_name`]
-/// shows them.
+/// shows them, and without the platform's own frames.
 pub(super) fn display_stack(text: &str) -> Cow<'_, str> {
-    if !text.contains(BUNDLE_URL) {
+    if !text.contains(BUNDLE_URL) && !text.contains("ext:") {
         return Cow::Borrowed(text);
     }
-    let lines = text.split('\n').map(|line| match line.trim_start().starts_with("at ") {
-        true => Cow::Owned(line.replace(BUNDLE_URL, "")),
-        false => Cow::Borrowed(line),
-    });
-    Cow::Owned(lines.collect::<Vec<_>>().join("\n"))
+    let mut shown: Vec<Cow<'_, str>> = Vec::new();
+    for line in text.split('\n') {
+        let frame = line.trim_start().strip_prefix("at ");
+        if frame.is_some_and(|frame| frame.starts_with("ext:") || frame.contains("(ext:")) {
+            // What an error has besides its stack follows the last frame.
+            if let (true, Some(last)) = (line.ends_with(" {"), shown.last_mut()) {
+                last.to_mut().push_str(" {");
+            }
+        } else if frame.is_some() {
+            shown.push(line.replace(BUNDLE_URL, "").into());
+        } else {
+            shown.push(line.into());
+        }
+    }
+    Cow::Owned(shown.join("\n"))
 }

@@ -8,6 +8,9 @@ export default handler;
 const { Cell, inside } = cells(test);
 export { Cell };
 
+/** What code did that is to have no result. */
+const went = [];
+
 export class Other extends DurableObject {
   log = [];
   started = 0;
@@ -42,6 +45,21 @@ export class Other extends DurableObject {
   }
   do_abort() {
     this.ctx.abort("abort reason");
+  }
+  do_abort_timer() {
+    setTimeout(() => this.ctx.abort("abort in a timer"), 2);
+    return Response.json("before");
+  }
+  do_abort_waiting() {
+    return new Promise(() => setTimeout(() => this.ctx.abort("abort in a timer"), 2));
+  }
+  do_abort_caught() {
+    try {
+      this.ctx.abort("abort reason");
+    } catch {
+      went.push("caught");
+    }
+    went.push("after");
   }
   do_abort_error() {
     this.ctx.abort(new RangeError("abort error"));
@@ -383,6 +401,29 @@ test(
   "abort: the caller's error",
   ({ env }) => stub(env, "abort1").fetch("http://o/abort"),
   threw("Error", "abort reason", "Error", { remote: true, durableObjectReset: true }),
+);
+test(
+  "abort: in a timer",
+  async ({ env }) => {
+    const before = await ask(stub(env, "abort6"), "memory");
+    await ask(stub(env, "abort6"), "abort_timer");
+    await scheduler.wait(20);
+    return [before, await ask(stub(env, "abort6"), "memory")];
+  },
+  [1, 1],
+);
+test(
+  "abort: in a timer, while an event waits",
+  ({ env }) => stub(env, "abort7").fetch("http://o/abort_waiting"),
+  threw("Error", "abort in a timer", "Error", { remote: true, durableObjectReset: true }),
+);
+test(
+  "abort: nothing comes after it",
+  async ({ env }) => {
+    await caught(() => stub(env, "abort8").fetch("http://o/abort_caught"));
+    return went;
+  },
+  [],
 );
 test(
   "abort: with an error",
