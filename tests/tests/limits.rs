@@ -267,7 +267,7 @@ fn an_alarm_that_costs_its_shard_has_failed() {
 
 /// Bodies and sockets whose source loops for ever after the answer was sent.
 const SOURCES: &str = r#"
-import { DurableObject } from "cloudflare:workers";
+import { DurableObject, WorkerEntrypoint } from "cloudflare:workers";
 
 function body() {
   let pulls = 0;
@@ -287,10 +287,20 @@ function socket() {
 export class Cell extends DurableObject {
   fetch(request) { return request.headers.get("upgrade") ? socket() : new Response(body()); }
 }
+export class Entry extends WorkerEntrypoint {
+  fetch(request) { return request.headers.get("upgrade") ? socket() : new Response(body()); }
+  stream() { return body(); }
+}
 export default {
-  fetch(request, env) {
+  async fetch(request, env, ctx) {
     const { pathname } = new URL(request.url);
     if (pathname === "/fine") return new Response("fine");
+    if (pathname === "/entry") return ctx.exports.Entry.fetch(request);
+    if (pathname === "/entry/read") {
+      const response = await ctx.exports.Entry.fetch("http://entry/");
+      return new Response(await response.text().catch((error) => `caught ${error.message}`));
+    }
+    if (pathname === "/entry/stream") return new Response(await ctx.exports.Entry.stream());
     if (pathname.startsWith("/cell")) return env.CELL.getByName("a").fetch(request);
     return request.headers.get("upgrade") ? socket() : new Response(body());
   },
@@ -302,7 +312,7 @@ fn what_an_ended_event_still_said_ends_with_it() {
     let project = with_cells(SOURCES, 300);
     let mut dev = with(&project, &[("CELLD_SHARDS", "1")]);
     let address = dev.address();
-    for path in ["/", "/cell", "/", "/cell"] {
+    for path in ["/", "/cell", "/entry", "/", "/cell", "/entry"] {
         let broken = celld_tests::get(address, path).expect_err("the body has no end").to_string();
         assert!(!broken.contains("timed out"), "{path}: {broken}");
         let stream = std::net::TcpStream::connect(address).expect("a connection");
@@ -313,6 +323,11 @@ fn what_an_ended_event_still_said_ends_with_it() {
         assert!(matches!(said, Ok(tungstenite::Message::Close(Some(_)))), "{path}: {said:?}");
         assert_eq!(dev.get("/fine").body, "fine");
     }
+    // Who reads it in the same isolate ends with it, and answers.
+    for path in ["/entry/stream", "/entry/read"] {
+        assert_eq!(dev.get(path).status, 500, "{path}");
+    }
+    assert_eq!(dev.get("/fine").body, "fine");
     assert!(dev.stop().success(), "{}", dev.log());
 }
 
