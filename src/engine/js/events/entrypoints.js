@@ -42,7 +42,7 @@ function hasEntrypoint(name) {
 function instantiate(name, event, props) {
   const exported = script.namespace[name];
   const context = script.makeContext(event, props);
-  if (typeof exported === "function") return { instance: new exported(context, script.env), isClass: true };
+  if (typeof exported === "function") return { instance: new exported(context, script.env), isClass: true, context };
   return { instance: exported, isClass: false, context };
 }
 
@@ -80,10 +80,10 @@ function startFetch(name, props, makeRequest, resolve, reject) {
       finish();
     };
     try {
-      const { instance, isClass, context } = instantiate(name, event, props);
+      const { instance, context } = instantiate(name, event, props);
       if (typeof instance?.fetch !== "function") throw new TypeError("Handler does not export a fetch() function.");
       const given = makeRequest();
-      const result = isClass ? instance.fetch(given) : instance.fetch(given, script.env, context);
+      const result = instance.fetch(given, script.env, context);
       Promise.resolve(result).then(done, failed);
     } catch (error) {
       failed(error);

@@ -183,7 +183,7 @@ function populateProcessEnv(bindings) {
 function fetchHandler(entry) {
   if (typeof entry === "function") {
     if (entry.prototype instanceof WorkerEntrypoint) {
-      return (request, context) => new entry(context, env).fetch(request);
+      return (request, context) => new entry(context, env).fetch(request, env, context);
     }
     throw new Error("The default export is a function or class; it must be an object of handlers or a WorkerEntrypoint.");
   }
