@@ -431,8 +431,9 @@ export class Cell extends DurableObject {
   fire() { return this.callback("fired"); }
 }
 export class Entry extends WorkerEntrypoint {
+  forever() { return forever(); }
   loop() { for (;;); }
-  fetch() { for (;;); }
+  fetch(request) { if (request.url.endsWith("/forever")) return forever(); for (;;); }
 }
 export default {
   async fetch(request, env, ctx) {
@@ -444,6 +445,8 @@ export default {
       case "/open": await cell.open(); return new Response("ok");
       case "/subscribe": return new Response(await new Promise((resolve) => cell.subscribe((said) => resolve(said))));
       case "/fire": await cell.fire(); return new Response("ok");
+      case "/entry/forever": return new Response(await ctx.exports.Entry.forever());
+      case "/entry/fetch": return ctx.exports.Entry.fetch("http://entry/forever");
       case "/loop": return new Response(await ctx.exports.Entry.loop());
       case "/loop/fetch": return ctx.exports.Entry.fetch("http://entry/");
       case "/background": ctx.waitUntil(forever()); return new Response("ok");

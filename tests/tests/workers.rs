@@ -113,6 +113,54 @@ fn bindings_reach_the_other_worker() {
     assert_eq!(dev.get("/object").json()["n"], 4);
 }
 
+/// A Worker that waits for another one, which waits for nothing.
+#[test]
+fn a_call_that_the_other_worker_will_not_answer_fails() {
+    let caller = Project::new(&[
+        (
+            "wrangler.jsonc",
+            r#"{ "name": "caller", "main": "src/index.js", "compatibility_date": "2026-01-01",
+                 "services": [{ "binding": "OTHER", "service": "other" }] }"#,
+        ),
+        (
+            "src/index.js",
+            r#"export default {
+              async fetch(request, env) {
+                try {
+                  switch (new URL(request.url).pathname) {
+                    case "/fetch": return await env.OTHER.fetch(request);
+                    case "/rpc": return new Response(await env.OTHER.forever());
+                    case "/slow": return new Response(await env.OTHER.slow(() => scheduler.wait(300).then(() => "slow")));
+                  }
+                } catch (error) {
+                  return new Response(`caught ${error.message}`);
+                }
+              },
+            };"#,
+        ),
+    ]);
+    let other = Project::new(&[
+        ("wrangler.jsonc", r#"{ "name": "other", "main": "src/index.js", "compatibility_date": "2026-01-01" }"#),
+        (
+            "src/index.js",
+            r#"import { WorkerEntrypoint } from "cloudflare:workers";
+            export default class extends WorkerEntrypoint {
+              fetch() { return new Promise(() => {}); }
+              forever() { return new Promise(() => {}); }
+              slow(back) { return back(); }
+            }"#,
+        ),
+    ]);
+    let mut dev = Dev::ready(caller.path(), &[&text(other.path())]);
+    for _ in 0..2 {
+        for path in ["/fetch", "/rpc"] {
+            let body = dev.get(path).body;
+            assert!(body.starts_with("caught The Workers runtime canceled this request"), "{path}: {body}");
+        }
+        assert_eq!(dev.get("/slow").body, "slow");
+    }
+}
+
 #[test]
 fn a_change_of_any_project_is_adopted_in_place() {
     let (app, auth) = (app(), auth());

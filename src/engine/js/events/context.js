@@ -13,6 +13,8 @@ class Event {
     this.cell = cell;
     /** Promises, the answer among them, that keep the event going. */
     this.waiting = 0;
+    /** What it counts in while it waits (main.js). */
+    this.generation = 0;
     /** The request of a stateless event, and the number that the host knows it by. */
     this.request = null;
     this.id = 0;

@@ -32,13 +32,18 @@ import { DurableObject, setEnv, setExports, setWaitUntil, WorkerEntrypoint } fro
 
 /** Events of stateless code that have not been answered or still have work behind them. */
 let live = 0;
+/** How often all of them were given up: those of before are not counted in `live` any more. */
+let generation = 0;
 
 function hold(event) {
-  if (event.waiting++ === 0) live++;
+  if (event.waiting++ === 0) {
+    event.generation = generation;
+    live++;
+  }
 }
 
 function finish(event) {
-  if (--event.waiting === 0) live--;
+  if (--event.waiting === 0 && event.generation === generation) live--;
 }
 
 installSockets(hold, finish);
@@ -197,8 +202,7 @@ const pending = new Map();
 /** A request of the public listener. */
 function dispatchFetch(id, method, url, hasBody) {
   const event = new Event(null);
-  event.waiting = 1;
-  live++;
+  hold(event);
   runInEvent(event, startFetch, event, new HostRequest(id, method, url, hasBody), id);
 }
 
@@ -304,13 +308,20 @@ function deliverExport(id, target, path, bytes, caps, rids) {
   callExport(target, path, payloadOf(bytes, caps, rids), answerWith(id, false), answerWith(id, true));
 }
 
+/** Waits for no event any more. */
+function giveUp() {
+  pending.clear();
+  generation++;
+  live = 0;
+}
+
 /** Fails a public request, and forgets what its event waits for. */
 function abandon(event, error) {
   if (event.isAnswered) op_event_failed(event.id, error);
   else fail(event.id, event, error);
   if (event.waiting > 0) {
-    event.waiting = 0;
-    live--;
+    event.waiting = 1;
+    finish(event);
   }
 }
 
@@ -327,6 +338,7 @@ function terminated(message, messageOfCell) {
   if (event === null) {
     for (const cell of [...cells.values()]) if (cell.active > 0) resetCell(cell, errorOfCell);
     silenceAll(error);
+    giveUp();
     return false;
   }
   for (let ended = event; ended !== null; ended = ended.caller) {
@@ -340,13 +352,15 @@ function terminated(message, messageOfCell) {
 
 /**
  * Nothing is left that could go on by itself: fails the requests that still wait. A cell may wait for its next event, and whoever
- * calls it with it.
+ * calls it with it. True when everything else that waits has hung too: calls of entrypoints, whose failure is the host's.
  */
 function hung(message) {
-  for (const cell of cells.values()) if (cell.active > 0) return;
+  for (const cell of cells.values()) if (cell.active > 0) return false;
   // Whoever holds a function of ours may call it.
-  if (isHeld()) return;
+  if (isHeld()) return false;
   for (const [id, event] of [...pending]) fail(id, event, new Error(message));
+  giveUp();
+  return true;
 }
 
 /** How many stateless events are not finished. */

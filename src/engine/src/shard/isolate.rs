@@ -240,12 +240,17 @@ impl ScriptIsolate {
         });
         if is_at_rest && self.state.events.borrow().len() > 0 {
             // No operation, no timer, no delivery will ever go on with what has not been answered by now.
-            self.enter(|runtime| {
+            let has_hung = self.enter(|runtime| {
                 deno_core::scope!(scope, runtime);
                 let message = text(scope, HUNG);
-                call(scope, &self.hooks.hung, &[message]);
+                let has_hung = call(scope, &self.hooks.hung, &[message]).is_some_and(|hung| hung.is_true());
+                // Which may have been what another one waited for.
                 scope.perform_microtask_checkpoint();
+                has_hung
             });
+            if has_hung {
+                self.state.events.borrow_mut().fail_all(&ErrorDescription::new(HUNG));
+            }
         }
         if let Poll::Ready(Err(error)) = outcome {
             // That it was ended is told already.
