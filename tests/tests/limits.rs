@@ -80,6 +80,10 @@ const acts = {
   resizable() { for (const all = []; ; ) { const b = new ArrayBuffer(0, { maxByteLength: 1 << 24 }); b.resize(1 << 24); new Uint8Array(b).fill(1); all.push(b); } },
   messages() { const { port1 } = new MessageChannel(); for (;;) port1.postMessage(new Uint8Array(1 << 20)); },
   async blobgarbage() { for (let i = 0; i < 400; i++) await new Blob([new Uint8Array(1 << 20)]).arrayBuffer(); return "400 blobs"; },
+  parse() { return String(JSON.parse(`[${"{},".repeat(12e6)}{}]`).length); },
+  body: async () => (await new Response(`[${"{},".repeat(12e6)}{}]`).json()).length,
+  // As long, and hardly more than the text.
+  text() { return String(JSON.parse(`["${"{},[".repeat(3e6)}"]`)[0].length); },
   fine: () => "fine",
 };
 export default { async fetch(request) { return new Response(await acts[new URL(request.url).pathname.slice(1)]()); } };
@@ -98,13 +102,15 @@ fn array_buffers_and_wasm_memories_count_as_memory() {
     let mut dev = with(&project, &[("CELLD_SHARDS", "1")]);
     let node = dev.node();
     for _ in 0..3 {
-        for act in ["buffers", "wasm", "filled"] {
+        for act in ["buffers", "wasm", "filled", "parse", "body"] {
             assert_eq!(dev.get(&format!("/{act}")).status, 500, "{act}");
             assert_eq!(dev.get("/fine").body, "fine", "after {act}");
         }
     }
     dev.says("Worker exceeded memory limit.");
-    for (act, answer) in [("garbage", "500 buffers"), ("legal", "legal"), ("dropped", "dropped")] {
+    for (act, answer) in
+        [("garbage", "500 buffers"), ("legal", "legal"), ("dropped", "dropped"), ("text", "12000000")]
+    {
         assert_eq!(dev.get(&format!("/{act}")).body, answer);
     }
     assert_eq!(dev.get("/impossible").body, "RangeError: Array buffer allocation failed");

@@ -425,7 +425,10 @@ fn what_is_thrown_in_a_timer_is_logged_with_the_users_frames() {
     }
     dev.says("code: 7");
     let log = dev.log();
-    assert!(log.contains("Uncaught TypeError: a mistake\n") && log.contains("at mine (src/index.js:"), "{log}");
+    assert!(
+        log.contains("Uncaught TypeError: a mistake\n") && log.contains("at mine (src/index.js:"),
+        "{log}"
+    );
     // An abort is no mistake, and the platform's functions are not the user's.
     assert!(!log.contains("an abort") && !log.contains("ext:"), "{log}");
 }

@@ -140,7 +140,10 @@ fn a_call_that_the_other_worker_will_not_answer_fails() {
         ),
     ]);
     let other = Project::new(&[
-        ("wrangler.jsonc", r#"{ "name": "other", "main": "src/index.js", "compatibility_date": "2026-01-01" }"#),
+        (
+            "wrangler.jsonc",
+            r#"{ "name": "other", "main": "src/index.js", "compatibility_date": "2026-01-01" }"#,
+        ),
         (
             "src/index.js",
             r#"import { WorkerEntrypoint } from "cloudflare:workers";

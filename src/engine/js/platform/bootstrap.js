@@ -7,6 +7,7 @@
 import { core, internals, primordials } from "ext:core/mod.js";
 import "ext:celld_platform/node_host.js";
 import { defineGlobals, defineNodeGlobals } from "ext:celld_platform/globals.js";
+import "ext:celld_platform/json.js";
 import { console } from "ext:celld_platform/console.js";
 import { installReporting } from "ext:celld_platform/report.js";
 import { op_stream_base_register_state } from "ext:core/ops";

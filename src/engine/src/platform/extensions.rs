@@ -14,7 +14,7 @@ use super::modules::Modules;
 use super::node_files::celld_node;
 use super::node_services::{NoNpm, node_services};
 use super::timers::celld_timers;
-use super::{console, deny, ops};
+use super::{console, deny, json, ops};
 
 deno_core::extension!(
     celld_platform,
@@ -22,6 +22,7 @@ deno_core::extension!(
     ops = [
         ops::op_celld_denied,
         ops::op_celld_timing_safe_equal,
+        json::op_celld_json_fits,
         console::op_celld_console,
         console::op_celld_uncaught,
         ops::op_bootstrap_color_depth,
@@ -38,6 +39,7 @@ deno_core::extension!(
         "cloudflare_workers.js",
         "console.js",
         "globals.js",
+        "json.js",
         "node_host.js",
         "report.js",
         "node:celld-workers" = "cloudflare_workers_public.js",

@@ -161,6 +161,17 @@ impl IsolateGuard {
         self.end();
     }
 
+    /// Ends the code that runs in an operation of the platform's, for the sake of memory: the code that called it.
+    pub(super) fn exceed_now(&self) {
+        self.exceeded.store(true, Ordering::Relaxed);
+        self.terminate(false);
+    }
+
+    /// The memory the isolate may use, in bytes.
+    pub(super) fn limit(&self) -> usize {
+        self.limit
+    }
+
     /// Whether code was to be ended for the sake of memory since this was asked last.
     pub fn take_exceeded(&self) -> bool {
         self.exceeded.load(Ordering::Relaxed) && self.exceeded.swap(false, Ordering::Relaxed)

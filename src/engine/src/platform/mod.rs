@@ -19,6 +19,7 @@ pub mod extensions;
 pub(crate) mod fatal;
 pub mod guard;
 pub mod isolate;
+mod json;
 pub mod loader;
 pub mod memfs;
 pub mod modules;

@@ -159,7 +159,10 @@ impl ShardState {
         resident: &Resident,
         db: &mut CellDb,
     ) -> Result<(Option<i64>, u32), StorageError> {
-        let Some(time) = db.get_alarm()? else { return Ok((None, 0)) };
+        let Some(time) = db.get_alarm()? else {
+            self.alarm_runs.forget(&resident.scope);
+            return Ok((None, 0));
+        };
         let Some(run) = self.alarm_runs.failed(&resident.scope) else {
             return Ok((Some(time), db.alarm_failures(time)?));
         };

@@ -26,6 +26,8 @@ pub const BODY: &[Change] = &[
         );",
     ),
     ("  createReadableStream,\n", "  createReadableByteStream,\n"),
+    ("const { core, primordials } = __bootstrap;", "const { core, internals, primordials } = __bootstrap;"),
+    ("return JSONParse(chunkToString(bytes));", "return internals.celldParseJson(chunkToString(bytes));"),
     // FixedLengthStream enters the length of its readable side.
     (
         "return { extractBody, InnerBody, mixinBody, packageData };",
