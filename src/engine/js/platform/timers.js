@@ -8,11 +8,11 @@ import {
 } from "ext:core/ops";
 
 const {
-  MapPrototypeDelete, MapPrototypeGet, MapPrototypeSet, MathTrunc, ObjectAssign, ObjectFreeze, ReflectApply, SafeMap,
+  MapPrototypeDelete, MapPrototypeGet, MapPrototypeSet, MathMax, MathMin, MathTrunc, ObjectAssign, ObjectFreeze, ReflectApply, SafeMap,
 } = primordials;
 const { runNextTicks } = core;
 
-/** The longest time in milliseconds; what is longer is taken for 1, as in Node.js. */
+/** The longest time in milliseconds: 25 days. */
 const LONGEST = 2 ** 31 - 1;
 
 /** The timers that are pending, by number. */
@@ -39,10 +39,16 @@ function start(timer, isLate) {
   op_celld_timer_start(id, timer.delay, isLate);
 }
 
+/** `delay`, whatever it is, as whole milliseconds. */
+function milliseconds(delay) {
+  delay = +delay;
+  return delay > 0 ? MathTrunc(MathMin(delay, LONGEST)) : 0;
+}
+
 function createTimer(callback, after, args, repeats) {
-  after = after === undefined ? 1 : +after;
-  if (!(after >= 1 && after <= LONGEST)) after = 1;
-  const timer = new Timer(callback, MathTrunc(after), args, !!repeats);
+  after = milliseconds(after);
+  // An interval of nothing would keep the thread busy.
+  const timer = new Timer(callback, repeats ? MathMax(after, 1) : after, args, !!repeats);
   start(timer, false);
   return timer;
 }
@@ -97,3 +103,5 @@ internals.celldFireTimer = function fire(id) {
   if (timer.repeats && !timer.isCancelled && MapPrototypeGet(pending, id) === undefined) start(timer, true);
   runNextTicks();
 };
+
+export { milliseconds };

@@ -7,7 +7,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Waker};
 use std::time::Duration;
 
 use deno_core::{JsRuntime, OpState, op2, v8};
@@ -54,9 +54,8 @@ impl Timers {
         due.insert(entry);
         if due.first() == Some(&entry)
             && let Some(waker) = &*self.waker.borrow()
-            && self.sleep_until(entry.0, &mut Context::from_waker(waker)).is_ready()
         {
-            waker.wake_by_ref();
+            self.wake_at(entry.0, &mut Context::from_waker(waker));
         }
     }
 
@@ -77,13 +76,20 @@ impl Timers {
         Some(id)
     }
 
-    fn sleep_until(&self, at: Instant, cx: &mut Context<'_>) -> Poll<()> {
+    /// Has the task of `cx` woken at `at`.
+    fn wake_at(&self, at: Instant, cx: &mut Context<'_>) {
+        // A sleep takes a millisecond at least.
+        if at <= Instant::now() {
+            return cx.waker().wake_by_ref();
+        }
         let mut sleep = self.sleep.borrow_mut();
         let sleep = sleep.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(at)));
         if sleep.deadline() != at {
             sleep.as_mut().reset(at);
         }
-        sleep.as_mut().poll(cx)
+        if sleep.as_mut().poll(cx).is_ready() {
+            cx.waker().wake_by_ref();
+        }
     }
 }
 
@@ -125,8 +131,8 @@ pub(super) fn run(runtime: &mut JsRuntime, cx: &mut Context<'_>, is_ended: impl 
     }
     timers.looked.set(None);
     let next = timers.due.borrow().first().map(|(at, ..)| *at);
-    if next.is_some_and(|next| timers.sleep_until(next, cx).is_ready()) {
-        cx.waker().wake_by_ref();
+    if let Some(next) = next {
+        timers.wake_at(next, cx);
     }
     true
 }

@@ -21,6 +21,13 @@ pub const NODE_ERRORS: &[Change] = &[
     ),
 ];
 
+// No time is none, as on the platform; Node.js makes it a millisecond. What follows is about times that are not.
+pub const TIMERS: &[Change] = &[(
+    "  if (!(after >= 1 && after <= TIMEOUT_MAX)) {",
+    "  after = after > TIMEOUT_MAX ? TIMEOUT_MAX : after >= 1 ? after : isRepeat ? 1 : 0;
+  if (after < 0) {",
+)];
+
 // Arguments of the process, of which there are none. The polyfill would load the global `process` for them, which may be what loads it.
 pub const NODE_OPTIONS: &[Change] = &[("return globalThis.process?.execArgv ?? [];", "return [];")];
 

@@ -52,6 +52,38 @@ test(
   ["NaN", "negative", "none", "text"],
 );
 test(
+  "setTimeout: no delay is less than one",
+  () =>
+    sequence((out) => {
+      setTimeout(() => out.push("one"), 1);
+      setTimeout(() => out.push("none"), 0);
+      setTimeout(() => out.push("half"), 0.5);
+      setTimeout(() => out.push("negative"), -1);
+      setTimeout(() => out.push("NaN"), NaN);
+      setTimeout(() => out.push("hardly two"), 1.9);
+    }),
+  ["none", "half", "negative", "NaN", "one", "hardly two"],
+);
+test(
+  "setTimeout: delays beyond 32 bits",
+  () =>
+    sequence((out) => {
+      setTimeout(() => out.push("2**31"), 2 ** 31);
+      setTimeout(() => out.push("2**32 + 1"), 2 ** 32 + 1);
+      setTimeout(() => out.push("Infinity"), Infinity);
+    }, 20),
+  [],
+);
+test("setTimeout: without a delay it takes no time", async () => {
+  const take = async (delay) => {
+    const start = Date.now();
+    for (let i = 0; i < 100; i++) await new Promise((resolve) => setTimeout(resolve, delay));
+    return Date.now() - start;
+  };
+  const [none, one] = [await take(0), await take(1)];
+  return none * 2 < one;
+}, true);
+test(
   "setTimeout: of a string",
   () => setTimeout("x = 1", 1),
   threw("TypeError", "Failed to execute 'setTimeout' on 'ServiceWorkerGlobalScope': parameter 1 is not of type 'function'."),
