@@ -424,6 +424,66 @@ fn timers_go_on_after_code_that_was_ended_among_them() {
     assert_eq!(dev.get("/time").body, "on time");
 }
 
+/// Code that hears of an end, or tells of it, and has no end itself.
+const HEARERS: &str = r#"
+import { DurableObject } from "cloudflare:workers";
+export class Cell extends DurableObject {
+  spin() { for (;;); }
+  fetch() { for (;;); }
+  async later() { await scheduler.wait(5); for (;;); }
+}
+const pull = (controller) => controller.enqueue(new Uint8Array(0));
+const acts = {
+  async catches(cell) { try { await cell.spin(); } catch { for (;;); } },
+  async awaits(cell) { try { await cell.spin(); } catch { for (;;) await null; } },
+  async fetches(cell) { try { await cell.fetch("http://cell/"); } catch { for (;;); } },
+  async later(cell) { try { await cell.later(); } catch { for (;;); } },
+  async again(cell) { for (;;) try { await cell.spin(); } catch {} },
+  async hoards(cell) { try { await cell.spin(); } catch { for (const all = []; ; ) all.push({ n: all.length }); } },
+  prints() { console.log("%s", { toString() { for (;;); } }); },
+  inspects() { console.log({ [Symbol.for("nodejs.util.inspect.custom")]() { for (;;); } }); },
+  formats() { Error.prepareStackTrace = () => { for (;;); }; return new Error("x").stack; },
+  pumps() { return new Response(new ReadableStream({ pull })); },
+  pipes() {
+    const { readable, writable } = new TransformStream();
+    new ReadableStream({ pull }).pipeTo(writable).catch(() => {});
+    return new Response(readable);
+  },
+  fine() { delete Error.prepareStackTrace; return new Response("fine"); },
+};
+export default { fetch(request, env) { return acts[new URL(request.url).pathname.slice(1)](env.CELL.getByName("a")); } };
+"#;
+
+#[test]
+fn what_hears_of_an_end_can_be_ended_too() {
+    let project = with_cells(HEARERS, 200);
+    let mut dev = with(&project, &[("CELLD_SHARDS", "1")]);
+    for act in ["catches", "awaits", "fetches", "later", "again", "hoards", "prints", "inspects", "formats"] {
+        let answer = dev.get(&format!("/{act}"));
+        assert!(answer.status == 500 && !answer.body.contains("null"), "{act}: {answer:?}");
+        assert_eq!(dev.get("/fine").body, "fine", "after {act}");
+    }
+    let address = dev.address();
+    for act in ["pumps", "pipes"] {
+        let broken =
+            celld_tests::get(address, &format!("/{act}")).expect_err("the body has no end").to_string();
+        assert!(!broken.contains("timed out") && !broken.contains("temporarily"), "{act}: {broken}");
+        assert_eq!(dev.get("/fine").body, "fine", "after {act}");
+    }
+    assert!(dev.stop().success(), "{}", dev.log());
+}
+
+#[test]
+fn exports_that_are_looked_at_without_end_are_no_deployment() {
+    let project = Project::text("before");
+    let mut dev = Dev::ready(project.path(), &[]);
+    project.write("src/index.js", "export default { get fetch() { for (;;); } };");
+    dev.says("did not finish starting within 10 seconds");
+    assert_eq!(dev.get("/").body, "before");
+    project.write("src/index.js", r#"export default { fetch: () => new Response("after") };"#);
+    dev.becomes("/", "after");
+}
+
 /// Promises that nothing will settle, and some that only look like it.
 const HUNG: &str = r#"
 import { DurableObject, WorkerEntrypoint } from "cloudflare:workers";

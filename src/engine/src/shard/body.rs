@@ -304,11 +304,18 @@ impl Resource for BodyResource {
     }
 }
 
-/// Reads `resource` to its end on this thread and sends the chunks; stops when the receiver is gone.
-pub async fn pump_resource(resource: Rc<dyn Resource>, sender: BodySender) {
+/// Reads `resource` to its end on this thread and sends the chunks; stops when the receiver is gone, or when the code that makes it is
+/// `ended` and will never go on.
+pub async fn pump_resource(resource: Rc<dyn Resource>, sender: BodySender, ended: CancellationToken) {
     const CHUNK: usize = 64 * 1024;
+    let mut ended = std::pin::pin!(ended.cancelled());
     loop {
-        match resource.clone().read(CHUNK).await {
+        let read = tokio::select! {
+            biased;
+            read = resource.clone().read(CHUNK) => read,
+            () = &mut ended => Err(JsErrorBox::generic("the code that makes it was ended")),
+        };
+        match read {
             Ok(chunk) if chunk.is_empty() => break,
             Ok(chunk) => {
                 if sender.send(Ok(Bytes::from_owner(chunk))).await.is_err() {

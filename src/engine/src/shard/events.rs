@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use deno_core::{OpState, Resource, ResourceId, op2, v8};
@@ -14,10 +15,12 @@ use http::{HeaderMap, StatusCode};
 use hyper::ext::ReasonPhrase;
 use serde::{Deserialize, Serialize};
 use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
 
 use super::body::{Body, BodyResource, pump_resource};
 use super::calls::Payload;
 use super::isolate::IsolateState;
+use crate::platform::guard::IsolateGuard;
 use crate::socket::{Socket, UpgradeSlot, handshake};
 
 /// An error as it crosses from one piece of user code to another.
@@ -341,7 +344,13 @@ pub(crate) fn body_of_resource(state: &mut OpState, rid: ResourceId) -> Result<B
     let resource: Rc<dyn Resource> = state.resource_table.take_any(rid).map_err(JsErrorBox::from_err)?;
     let (_, length) = resource.size_hint();
     let (sender, body) = Body::stream(length);
-    tokio::task::spawn_local(pump_resource(resource, sender));
+    // What code does not make goes on without it.
+    let ended = if resource.name() == "readableStream" {
+        isolate(state).ended.borrow().clone()
+    } else {
+        CancellationToken::new()
+    };
+    tokio::task::spawn_local(pump_resource(resource, sender, ended));
     Ok(body)
 }
 
@@ -387,6 +396,10 @@ pub(crate) fn op_event_failed<'s>(
     #[smi] id: u32,
     error: v8::Local<'s, v8::Value>,
 ) {
+    // An end that has passed through Deno's native code is an exception without a value. What follows the turn tells of it.
+    if error.is_null() && state.borrow().borrow::<Arc<IsolateGuard>>().has_ended() {
+        return;
+    }
     // Formatting a stack looks into the state: it must not be borrowed meanwhile.
     let isolate = isolate(&state.borrow());
     let report = isolate.report_uncaught(scope, error, None);

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use celld_ltx::Txid;
 use celld_storage::CellDb;
 use deno_core::{JsRuntime, v8};
+use tokio_util::sync::CancellationToken;
 
 use super::ShardState;
 use super::cells::{Place, Resident};
@@ -44,6 +45,8 @@ pub(crate) struct IsolateState {
     pub hosted: RefCell<Vec<Option<Rc<Resident>>>>,
     /// A newer deployment serves; what is here finishes and leaves.
     pub retiring: Cell<bool>,
+    /// Cancelled, and a new one takes its place, when the host has ended all code.
+    pub ended: RefCell<CancellationToken>,
 }
 
 impl IsolateState {
@@ -153,6 +156,8 @@ impl From<IsolateError> for BuildError {
 
 /// Seconds that the evaluation of a script's modules may take.
 const START_SECONDS: u64 = 10;
+/// When the code that hears of an end is ended too, so many times in a row, nobody hears of it any more.
+const ENDS: u32 = 4;
 /// A collection of all garbage holds up the whole shard: not more often than this.
 const COLLECT_EVERY: Duration = Duration::from_secs(10);
 
@@ -179,6 +184,7 @@ impl ScriptIsolate {
             queued: Cell::new(0),
             hosted: RefCell::default(),
             retiring: Cell::new(false),
+            ended: RefCell::default(),
         });
         {
             let mut entered = isolate.enter();
@@ -201,7 +207,15 @@ impl ScriptIsolate {
             loaded => loaded?,
         };
         let cpu_limit = definition.cpu_limit.unwrap_or(shard.options.cpu_limit);
-        let hooks = install(&mut isolate, &namespace, &definition, cpu_limit)?;
+        let hooks = {
+            // It looks at what the script exports, which may run code.
+            let _turn = shard.watch.begin(&guard, limit);
+            install(&mut isolate, &namespace, &definition, cpu_limit)
+        };
+        if shard.watch.take_ended() {
+            return Err(BuildError::Timeout(START_SECONDS));
+        }
+        let hooks = hooks?;
         Ok(Rc::new(ScriptIsolate {
             deployment,
             script: definition,
@@ -283,34 +297,62 @@ impl ScriptIsolate {
             scope.perform_microtask_checkpoint();
         }
         drop(turn);
-        // All are asked: one event may have come to several limits at once.
-        let (ended, exceeded) = (self.guard.take_ended(), self.guard.take_exceeded());
-        self.state.shard.watch.take_ended();
-        if ended {
-            self.after_termination(runtime, &if exceeded { Limit::Memory } else { Limit::Cpu(limit) });
-        }
-        if self.guard.take_torn() {
-            self.worn.set(Some(Worn::Torn));
-        }
-        if exceeded {
-            self.collect(runtime);
-        }
-        commit(&self.state, runtime);
-        discard_failed(self, runtime);
+        self.settle(runtime);
         result
     }
 
-    /// The turn was ended from outside: the event that ran fails, everything else in the isolate goes on.
-    fn after_termination(&self, runtime: &mut JsRuntime, limit: &Limit) {
+    /// What follows a turn: tells of what was ended in it, and commits. The user's code that hears of it runs in turns of its own,
+    /// which may have to be ended too.
+    fn settle(&self, runtime: &mut JsRuntime) {
+        let mut ends = 0;
+        loop {
+            // All are asked: one event may have come to several limits at once.
+            let (ended, exceeded) = (self.guard.take_ended(), self.guard.take_exceeded());
+            self.state.shard.watch.take_ended();
+            if ended {
+                ends += 1;
+                let limit = if exceeded { Limit::Memory } else { Limit::Cpu(self.cpu_limit) };
+                let turn = self.state.shard.watch.begin(&self.guard, self.cpu_limit);
+                self.after_termination(runtime, &limit, ends < ENDS);
+                drop(turn);
+            }
+            if self.guard.take_torn() {
+                self.worn.set(Some(Worn::Torn));
+            }
+            if exceeded {
+                self.collect(runtime);
+            }
+            if ended && self.guard.has_ended() {
+                continue;
+            }
+            commit(&self.state, runtime);
+            if !has_failed(runtime) {
+                return;
+            }
+            let turn = self.state.shard.watch.begin(&self.guard, self.cpu_limit);
+            discard_failed(self, runtime);
+            drop(turn);
+        }
+    }
+
+    /// The turn was ended from outside: the event that ran fails, everything else in the isolate goes on. Unless `tells`: what is told
+    /// of it ends as well, again and again; then all fail, and the isolate has no future.
+    fn after_termination(&self, runtime: &mut JsRuntime, limit: &Limit, tells: bool) {
         runtime.v8_isolate().cancel_terminate_execution();
         // A sample may still be on its way: it would end the code that tells of the end.
         self.guard.forgive();
+        self.was_ended.set(true);
         deno_core::scope!(scope, runtime);
         let (why, of_cell) = (limit.of_worker(), limit.of_cell());
         let messages = [text(scope, &why), text(scope, &of_cell)];
-        let is_told = call(scope, &self.hooks.terminated, &messages).is_some_and(|told| told.is_true());
+        let is_told =
+            tells && call(scope, &self.hooks.terminated, &messages).is_some_and(|told| told.is_true());
+        if !tells {
+            self.worn.set(Some(Worn::Torn));
+        }
         if !is_told {
             self.state.events.borrow_mut().fail_all(&ErrorDescription::new(&*why));
+            self.state.ended.take().cancel();
             self.state.shard.host.console(ConsoleLine {
                 level: ConsoleLevel::Error,
                 script: self.state.script.clone(),
@@ -318,7 +360,6 @@ impl ScriptIsolate {
                 position: None,
             });
         }
-        self.was_ended.set(true);
         scope.perform_microtask_checkpoint();
     }
 
@@ -528,6 +569,10 @@ fn commit(state: &IsolateState, runtime: &mut JsRuntime) {
         }
         resident.changed.notify_waiters();
     }
+}
+
+fn has_failed(runtime: &mut JsRuntime) -> bool {
+    runtime.op_state().borrow().borrow::<CellTable>().has_failed()
 }
 
 /// Takes cells whose storage has failed out of the isolate, instance and database: the next event restores them from history.

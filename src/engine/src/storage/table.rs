@@ -91,6 +91,11 @@ impl CellTable {
         None
     }
 
+    /// Whether [`next_failed`](Self::next_failed) may have an answer.
+    pub fn has_failed(&self) -> bool {
+        !self.failed.is_empty()
+    }
+
     /// A cell whose storage has failed since it was asked last, and why: it has to be restored.
     pub fn next_failed(&mut self) -> Option<(u32, String)> {
         while let Some(handle) = self.failed.pop() {
