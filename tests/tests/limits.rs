@@ -526,7 +526,7 @@ export default {
 #[test]
 fn a_request_that_nothing_will_answer_fails_with_node_too() {
     let config = r#"{
-      "name": "limits", "main": "src/index.js", "compatibility_date": "2026-01-01", "compatibility_flags": ["nodejs_compat"]
+      "name": "limits", "main": "src/index.js", "compatibility_date": "2026-05-01", "compatibility_flags": ["nodejs_compat"]
     }"#;
     let source = r#"
       import { setTimeout as sleep } from "node:timers/promises";

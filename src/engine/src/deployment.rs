@@ -49,6 +49,13 @@ impl Script {
     pub fn has_flag(&self, flag: &str) -> bool {
         self.compatibility_flags.iter().any(|f| f == flag)
     }
+
+    /// Whether a behaviour is on: by its flag, or from a compatibility date on unless the flag `off` is set. The names and dates are
+    /// workerd's.
+    pub fn is_on(&self, flag: &str, date: &str, off: &str) -> bool {
+        self.has_flag(flag)
+            || (!self.has_flag(off) && self.compatibility_date.as_deref().is_some_and(|d| d >= date))
+    }
 }
 
 /// One module of a bundle.

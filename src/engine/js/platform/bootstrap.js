@@ -32,11 +32,11 @@ function importMain(url) {
 
 // Called once by `boot` in isolate.rs. `hooks` are the functions by which Rust starts events, which
 // celld_events leaves in `internals`.
-internals.celldBoot = function boot({ compatibilityFlags }) {
+internals.celldBoot = function boot({ compatibilityFlags, nodeTimers }) {
   delete internals.celldBoot;
   installReporting();
   if (ArrayPrototypeIncludes(compatibilityFlags, "nodejs_compat")) {
-    defineNodeGlobals(globalThis);
+    defineNodeGlobals(globalThis, nodeTimers);
   }
   // A snapshot has the JavaScript half of it only; `node:process` in the snapshot does not register the other one again.
   if (internals.__nodeProcessBootstrapped) {

@@ -9,6 +9,7 @@ import { milliseconds } from "ext:celld_timers/timers.js";
 
 const {
   ArrayBufferIsView,
+  ArrayPrototypePush,
   ObjectDefineProperties,
   ObjectDefineProperty,
   ObjectKeys,
@@ -330,7 +331,7 @@ function defineGlobals(target) {
 }
 
 // Defines the globals that exist only under the compatibility flag nodejs_compat.
-function defineNodeGlobals(target) {
+function defineNodeGlobals(target, hasNodeTimers) {
   const processModule = core.createLazyLoader("ext:celld_node/process_object.js");
   const bufferModule = core.createLazyLoader("node:buffer");
   const timersModule = core.createLazyLoader("node:celld/timers");
@@ -339,10 +340,10 @@ function defineNodeGlobals(target) {
     global: core.propWritable(target),
     process: core.propWritableLazyLoaded((module) => module.default, processModule),
   };
-  // Timers are objects then.
-  for (
-    const name of ["clearImmediate", "clearInterval", "clearTimeout", "setImmediate", "setInterval", "setTimeout"]
-  ) {
+  const timers = ["clearImmediate", "setImmediate"];
+  // The others are objects then.
+  if (hasNodeTimers) ArrayPrototypePush(timers, "clearInterval", "clearTimeout", "setInterval", "setTimeout");
+  for (const name of new SafeArrayIterator(timers)) {
     globals[name] = core.propWritableLazyLoaded((module) => module[name], timersModule);
   }
   core.defineGlobalProperties(target, globals);

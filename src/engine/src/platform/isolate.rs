@@ -78,6 +78,8 @@ pub enum IsolateError {
 #[serde(rename_all = "camelCase")]
 struct BootOptions<'a> {
     compatibility_flags: &'a [String],
+    /// With `nodejs_compat`: timers are Node.js's objects, not numbers.
+    node_timers: bool,
 }
 
 /// A `JsRuntime` that is entered only while it is used, so that several can live on one thread.
@@ -241,7 +243,11 @@ fn boot(runtime: &mut JsRuntime, modules: &Modules) -> Result<Booted, IsolateErr
     let boot_error = |error: &dyn std::fmt::Display| IsolateError::Boot(error.to_string());
     // It would hold up every event of the thread.
     runtime.v8_isolate().set_allow_atomics_wait(false);
-    let options = BootOptions { compatibility_flags: &modules.script().compatibility_flags };
+    let script = modules.script();
+    let options = BootOptions {
+        compatibility_flags: &script.compatibility_flags,
+        node_timers: script.is_on("enable_nodejs_global_timers", "2026-02-10", "no_nodejs_global_timers"),
+    };
     let options = serde_json::to_string(&options).map_err(|error| boot_error(&error))?;
     let script = format!("__bootstrap.internals.celldBoot({options})");
     let result =

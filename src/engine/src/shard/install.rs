@@ -54,15 +54,9 @@ struct SocketBehaviour {
     limits_reason: bool,
 }
 
-/// Flag, date from which it is on, flag that turns it off: those of workerd.
-fn is_on(script: &Script, flag: &str, date: &str, off: &str) -> bool {
-    script.has_flag(flag)
-        || (!script.has_flag(off) && script.compatibility_date.as_deref().is_some_and(|d| d >= date))
-}
-
 impl SocketBehaviour {
     fn of(script: &Script) -> SocketBehaviour {
-        let on = |flag, date, off| is_on(script, flag, date, off);
+        let on = |flag, date, off| script.is_on(flag, date, off);
         SocketBehaviour {
             auto_reply: on(
                 "web_socket_auto_reply_to_close",
@@ -102,8 +96,7 @@ fn install_config(script: &Script) -> InstallConfig<'_> {
         script: &script.name,
         classes: script.defines.iter().map(String::as_str).collect(),
         populate_process_env: populates_process_env(script),
-        delete_all_deletes_alarm: is_on(
-            script,
+        delete_all_deletes_alarm: script.is_on(
             "delete_all_deletes_alarm",
             "2026-02-24",
             "delete_all_preserves_alarm",

@@ -305,11 +305,12 @@ pub const BASE64: &[Change] = &[
 
 pub const ABORT: &[Change] = &[
     ("The signal has been aborted", "The operation was aborted"),
-    // A negative delay is a very long one.
+    // Any time is accepted, as by the other timers.
     (
         "    millis = webidl.converters[\"unsigned long long\"](
       millis,",
-        "    if (millis < 0) millis = 2 ** 31 - 1;
+        "    millis = +millis;
+    millis = millis > 0 ? (millis < 2 ** 31 ? millis : 2 ** 31 - 1) : 0;
     millis = webidl.converters[\"unsigned long long\"](
       millis,",
     ),

@@ -240,6 +240,16 @@ test(
   true,
 );
 test(
+  "AbortSignal.timeout: odd times",
+  async () => {
+    const times = [NaN, -5, "x", undefined, null, 1.5, "3", Infinity, 2 ** 31, 2 ** 53];
+    const signals = times.map((time) => AbortSignal.timeout(time));
+    await wait(40);
+    return signals.map((signal) => signal.aborted);
+  },
+  [true, true, true, true, true, true, true, false, false, false],
+);
+test(
   "AbortSignal.timeout",
   async () => {
     const signal = AbortSignal.timeout(5);
