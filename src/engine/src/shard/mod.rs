@@ -6,6 +6,7 @@ mod alarms;
 pub mod body;
 pub mod calls;
 mod cells;
+mod commit;
 mod connections;
 mod deliver;
 pub mod events;

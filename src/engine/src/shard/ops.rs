@@ -11,8 +11,9 @@ use tokio::sync::oneshot;
 
 use super::calls::{CallTarget, reply};
 use super::cells::{Place, Resident, shard_of};
+use super::commit::park;
 use super::events::{ErrorDescription, Failure, decode_headers, encode_headers};
-use super::isolate::{IsolateState, park};
+use super::isolate::IsolateState;
 use super::rpc::{Destination, outgoing, take_payload};
 use crate::host::LogFailed;
 use crate::shard::body::{Body, BodyResource};
