@@ -5,7 +5,6 @@ import { core, primordials } from "ext:core/mod.js";
 // The one API here that is an ES module of its crate and not a script.
 import { WebSocket } from "ext:deno_websocket/01_websocket.js";
 import { op_celld_timing_safe_equal } from "ext:core/ops";
-import { milliseconds } from "ext:celld_timers/timers.js";
 
 const {
   ArrayBufferIsView,
@@ -157,7 +156,7 @@ class Scheduler {
     }
     const signal = options?.signal;
     if (signal === undefined || signal === null) {
-      return new Promise((resolve) => startTimeout(resolve, milliseconds(delay)));
+      return new Promise((resolve) => startTimeout(resolve, delay));
     }
     if (signal.aborted) {
       return PromiseReject(signal.reason);
@@ -170,7 +169,7 @@ class Scheduler {
       const timer = startTimeout(() => {
         signal.removeEventListener("abort", onAbort);
         resolve();
-      }, milliseconds(delay));
+      }, delay);
       signal.addEventListener("abort", onAbort, { once: true });
     });
   }
@@ -220,12 +219,12 @@ function requireCallback(callback, name) {
 
 function setTimeout(callback, delay = 0, ...args) {
   requireCallback(callback, "setTimeout");
-  return startTimeout(callback, milliseconds(delay), ...new SafeArrayIterator(args));
+  return startTimeout(callback, delay, ...new SafeArrayIterator(args));
 }
 
 function setInterval(callback, delay = 0, ...args) {
   requireCallback(callback, "setInterval");
-  return startInterval(callback, milliseconds(delay), ...new SafeArrayIterator(args));
+  return startInterval(callback, delay, ...new SafeArrayIterator(args));
 }
 
 // Defines all globals that do not depend on the deployment.

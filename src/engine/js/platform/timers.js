@@ -103,5 +103,3 @@ internals.celldFireTimer = function fire(id) {
   if (timer.repeats && !timer.isCancelled && MapPrototypeGet(pending, id) === undefined) start(timer, true);
   runNextTicks();
 };
-
-export { milliseconds };

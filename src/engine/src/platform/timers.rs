@@ -138,7 +138,8 @@ pub(super) fn run(runtime: &mut JsRuntime, cx: &mut Context<'_>, is_ended: impl 
 }
 
 fn fire(runtime: &mut JsRuntime, timers: &Timers, id: i32) {
-    let Some(fire) = timers.fire.borrow().clone() else { return };
+    let fire = timers.fire.borrow();
+    let Some(fire) = &*fire else { return };
     deno_core::scope!(scope, runtime);
     v8::tc_scope!(scope, scope);
     let fire = v8::Local::new(scope, fire);

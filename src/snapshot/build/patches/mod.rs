@@ -20,6 +20,7 @@ pub fn changes(specifier: &str) -> &'static [Change] {
         "ext:deno_web/01_dom_exception.js" => url::DOM_EXCEPTION,
         "ext:deno_web/01_urlpattern.js" => url::URL_PATTERN,
         "ext:deno_web/02_event.js" => EVENT,
+        "ext:deno_web/02_timers.js" => streams::TIMERS,
         "ext:deno_web/03_abort_signal.js" => streams::ABORT,
         "ext:deno_web/05_base64.js" => streams::BASE64,
         "ext:deno_web/06_streams.js" => streams::STREAMS,

@@ -305,13 +305,20 @@ pub const BASE64: &[Change] = &[
 
 pub const ABORT: &[Change] = &[
     ("The signal has been aborted", "The operation was aborted"),
-    // Any time is accepted, as by the other timers.
+    // Any time is accepted; `js/platform/timers.js` makes milliseconds of it.
     (
         "    millis = webidl.converters[\"unsigned long long\"](
-      millis,",
-        "    millis = +millis;
-    millis = millis > 0 ? (millis < 2 ** 31 ? millis : 2 ** 31 - 1) : 0;
-    millis = webidl.converters[\"unsigned long long\"](
-      millis,",
+      millis,
+      prefix,
+      \"Argument 1\",
+      {
+        enforceRange: true,
+      },
+    );
+",
+        "",
     ),
 ];
+
+// As in ABORT.
+pub const TIMERS: &[Change] = &[("  timeout = webidl.converters.long(timeout);\n", "")];
