@@ -14,6 +14,7 @@ import {
 } from "ext:core/ops";
 import { encoded } from "ext:celld_web/encoding.js";
 import { decodeFields, encodeFields, toBytes } from "ext:celld_web/fields.js";
+import { resourceForStream } from "ext:celld_events/made.js";
 import { isUsual, phraseOf } from "ext:celld_web/phrases.js";
 import { asksForSocket, NOT_ASKED_FOR, Response, setSocket, socketOf } from "ext:celld_socket/response.js";
 import { moveSocket, socketFromResource, takeForResponse } from "ext:celld_socket/websocket.js";
@@ -40,7 +41,6 @@ const { InnerBody } = core.loadExtScript("ext:deno_fetch/22_body.js");
 const {
   getReadableStreamResourceBacking,
   readableStreamForRid,
-  resourceForReadableStream,
 } = core.loadExtScript("ext:deno_web/06_streams.js");
 
 const NO_BODY = -1;
@@ -178,7 +178,7 @@ function bodyToRid(body) {
     stream.getReader();
     return backing.rid;
   }
-  return resourceForReadableStream(stream, body.length ?? undefined);
+  return resourceForStream(stream, body.length);
 }
 
 const usedTwice = () =>
@@ -255,7 +255,7 @@ function respond(id, response, isPublic = false) {
   if (body.unusable()) throw usedTwice();
   const encoding = isPublic && !inner.bodyDecoded ? wireEncoding(inner) : null;
   if (encoding !== null) {
-    op_respond_stream(id, inner.status, headers, resourceForReadableStream(encoded(body.stream, encoding)));
+    op_respond_stream(id, inner.status, headers, resourceForStream(encoded(body.stream, encoding)));
     return;
   }
   const held = body.streamOrStatic.body;

@@ -5,6 +5,7 @@
 // the resources behind the streams. Nothing in a payload belongs to its maker any more, so it may go to another thread.
 
 import { core } from "ext:core/mod.js";
+import { resourceForStream } from "ext:celld_events/made.js";
 import { bodyToRid } from "ext:celld_events/request.js";
 
 const { Headers, headerListFromHeaders, headersFromHeaderList } = core.loadExtScript("ext:deno_fetch/20_headers.js");
@@ -13,7 +14,7 @@ const { fromInnerRequest, Request, toInnerRequest } = core.loadExtScript("ext:de
 const { fromInnerResponse, newInnerResponse, Response, toInnerResponse, wireHeaderList } = core.loadExtScript(
   "ext:deno_fetch/23_response.js",
 );
-const { readableStreamForRid, ReadableStream, resourceForReadableStream, WritableStream } = core.loadExtScript(
+const { readableStreamForRid, ReadableStream, WritableStream } = core.loadExtScript(
   "ext:deno_web/06_streams.js",
 );
 const { DOMException } = core.loadExtScript("ext:deno_web/01_dom_exception.js");
@@ -96,7 +97,7 @@ class Encoder {
   }
 
   #stream(stream, length) {
-    this.rids.push(length === undefined ? resourceForReadableStream(this.#gated(stream)) : stream);
+    this.rids.push(length === undefined ? resourceForStream(this.#gated(stream)) : stream);
     return this.rids.length - 1;
   }
 

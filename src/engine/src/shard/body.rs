@@ -18,6 +18,8 @@ use parking_lot::Mutex;
 use tokio::sync::mpsc;
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
+use super::made::MadeBody;
+
 /// Chunks that may wait between the two ends of a stream.
 const STREAM_DEPTH: usize = 4;
 
@@ -138,6 +140,8 @@ pub enum Body {
         /// What is over then.
         request: EndsUpload,
     },
+    /// A body that JavaScript makes.
+    Made(MadeBody),
     /// A body that comes from another thread, cut off when that thread is lost.
     Elsewhere {
         /// The body.
@@ -165,7 +169,7 @@ impl Body {
     /// The same body for a reader on another thread than the one that `lost` stands for.
     pub(crate) fn until(self, lost: &CancellationToken) -> Body {
         match self {
-            Body::Stream { .. } | Body::Upload(_) => {
+            Body::Stream { .. } | Body::Upload(_) | Body::Made(_) => {
                 Body::Elsewhere { inner: Box::new(self), lost: Box::pin(lost.clone().cancelled_owned()) }
             }
             whole => whole,
@@ -177,7 +181,7 @@ impl Body {
         match self {
             Body::Empty => true,
             Body::Full(bytes) => bytes.is_empty(),
-            Body::Stream { length, .. } => *length == Some(0),
+            Body::Stream { length, .. } | Body::Made(MadeBody { length, .. }) => *length == Some(0),
             Body::Upload(upload) => upload.is_over(),
             Body::Answer { inner, .. } | Body::Elsewhere { inner, .. } => inner.is_empty(),
         }
@@ -188,7 +192,7 @@ impl Body {
         match self {
             Body::Empty => Some(0),
             Body::Full(bytes) => Some(bytes.len() as u64),
-            Body::Stream { length, .. } => *length,
+            Body::Stream { length, .. } | Body::Made(MadeBody { length, .. }) => *length,
             Body::Upload(upload) => upload.length(),
             Body::Answer { inner, .. } | Body::Elsewhere { inner, .. } => inner.length(),
         }
@@ -211,6 +215,7 @@ impl HttpBody for Body {
             }
             Body::Stream { chunks, .. } => chunks.poll_recv(cx).map(|c| c.map(|r| r.map(Frame::data))),
             Body::Upload(upload) => upload.poll(cx),
+            Body::Made(made) => made.poll(cx),
             Body::Answer { inner, .. } => Pin::new(&mut **inner).poll_frame(cx),
             Body::Elsewhere { inner, lost } => {
                 let progress = Pin::new(&mut **inner).poll_frame(cx);
@@ -228,6 +233,7 @@ impl HttpBody for Body {
             Body::Full(bytes) => bytes.is_empty(),
             Body::Stream { .. } => false,
             Body::Upload(upload) => upload.is_over(),
+            Body::Made(made) => made.is_over(),
             Body::Answer { inner, .. } | Body::Elsewhere { inner, .. } => inner.is_end_stream(),
         }
     }
@@ -259,6 +265,12 @@ impl BodyResource {
             cancel: CancelHandle::new(),
             size,
         }
+    }
+
+    /// The body itself, unless somebody is reading.
+    pub(super) fn take(self: &Rc<Self>) -> Option<Body> {
+        let mut state = RcRef::map(self, |r| &r.state).try_borrow_mut()?;
+        state.rest.is_empty().then(|| std::mem::replace(&mut state.body, Body::Empty))
     }
 
     async fn read_chunk(self: Rc<Self>, limit: usize) -> Result<BufView, JsErrorBox> {
@@ -304,18 +316,11 @@ impl Resource for BodyResource {
     }
 }
 
-/// Reads `resource` to its end on this thread and sends the chunks; stops when the receiver is gone, or when the code that makes it is
-/// `ended` and will never go on.
-pub async fn pump_resource(resource: Rc<dyn Resource>, sender: BodySender, ended: CancellationToken) {
+/// Reads `resource` to its end on this thread and sends the chunks; stops when the receiver is gone.
+pub async fn pump_resource(resource: Rc<dyn Resource>, sender: BodySender) {
     const CHUNK: usize = 64 * 1024;
-    let mut ended = std::pin::pin!(ended.cancelled());
     loop {
-        let read = tokio::select! {
-            biased;
-            read = resource.clone().read(CHUNK) => read,
-            () = &mut ended => Err(JsErrorBox::generic("the code that makes it was ended")),
-        };
-        match read {
+        match resource.clone().read(CHUNK).await {
             Ok(chunk) if chunk.is_empty() => break,
             Ok(chunk) => {
                 if sender.send(Ok(Bytes::from_owner(chunk))).await.is_err() {

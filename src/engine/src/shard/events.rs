@@ -15,7 +15,6 @@ use http::{HeaderMap, StatusCode};
 use hyper::ext::ReasonPhrase;
 use serde::{Deserialize, Serialize};
 use tokio::sync::oneshot;
-use tokio_util::sync::CancellationToken;
 
 use super::body::{Body, BodyResource, pump_resource};
 use super::calls::Payload;
@@ -339,18 +338,15 @@ pub(crate) fn op_alarm_settled(state: &mut OpState, #[smi] id: u32, is_done: boo
     }
 }
 
-/// Takes a resource out of JavaScript's table as a body that streams from this thread.
+/// Takes a resource out of JavaScript's table as a body that streams, from this thread unless it is one already.
 pub(crate) fn body_of_resource(state: &mut OpState, rid: ResourceId) -> Result<Body, JsErrorBox> {
     let resource: Rc<dyn Resource> = state.resource_table.take_any(rid).map_err(JsErrorBox::from_err)?;
+    if let Some(body) = resource.downcast_rc::<BodyResource>().and_then(|resource| resource.take()) {
+        return Ok(body);
+    }
     let (_, length) = resource.size_hint();
     let (sender, body) = Body::stream(length);
-    // What code does not make goes on without it.
-    let ended = if resource.name() == "readableStream" {
-        isolate(state).ended.borrow().clone()
-    } else {
-        CancellationToken::new()
-    };
-    tokio::task::spawn_local(pump_resource(resource, sender, ended));
+    tokio::task::spawn_local(pump_resource(resource, sender));
     Ok(body)
 }
 

@@ -3,7 +3,7 @@
 // The macro behind `extension!` writes references into V8 with `unsafe`.
 #![allow(unsafe_code)]
 
-use super::{events, ids, ops, rpc};
+use super::{events, ids, made, ops, rpc};
 
 deno_core::extension!(
     celld_events,
@@ -24,6 +24,14 @@ deno_core::extension!(
         events::op_delivery_queued,
         events::op_alarm_settled,
         events::op_socket_event_begun,
+        made::op_body_sink,
+        made::op_body_leave,
+        made::op_body_give,
+        made::op_body_copy,
+        made::op_body_room,
+        made::op_body_unread,
+        made::op_body_close,
+        made::op_body_fail,
         ids::op_cell_id_from_name,
         ids::op_cell_id_unique,
         ids::op_cell_id_from_string,
@@ -55,6 +63,7 @@ deno_core::extension!(
         "errors.js",
         "alarms.js",
         "gate.js",
+        "made.js",
         "main.js",
         "request.js",
         "rpc_client.js",

@@ -15,6 +15,7 @@ pub mod http;
 pub mod ids;
 mod install;
 pub(crate) mod isolate;
+mod made;
 mod memory;
 mod ops;
 mod rewind;

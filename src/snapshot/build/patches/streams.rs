@@ -76,6 +76,51 @@ function bytesOfChunk(chunk) {
   }
 }",
     ),
+    // For `js/events/made.js`. The host takes a chunk before code is asked for the next one, which may be made in the same buffer.
+    (
+        "      const chunk = dequeueValue(this);
+      if (this[_closeRequested] && this[_queue].size === 0) {
+        readableStreamDefaultControllerClearAlgorithms(this);
+        readableStreamClose(stream);
+      } else {
+        readableStreamDefaultControllerCallPullIfNeeded(this);
+      }
+      readRequest.chunkSteps(chunk);",
+        "      const chunk = dequeueValue(this);
+      const isFirst = readRequest[_takesFirst] === true;
+      if (isFirst) readRequest.chunkSteps(chunk);
+      if (this[_closeRequested] && this[_queue].size === 0) {
+        readableStreamDefaultControllerClearAlgorithms(this);
+        readableStreamClose(stream);
+      } else {
+        readableStreamDefaultControllerCallPullIfNeeded(this);
+      }
+      if (!isFirst) readRequest.chunkSteps(chunk);",
+    ),
+    ("const _readAll = Symbol(\"[[readAll]]\");", "const _readAll = Symbol(\"[[readAll]]\");
+const _takesFirst = Symbol(\"[[takesFirst]]\");"),
+    (
+        "function resourceForReadableStream(stream, length, onError) {
+  const reader",
+        "let resourceForStream = null;
+function setResourceForStream(make) {
+  resourceForStream = make;
+}
+function resourceForReadableStream(stream, length, onError) {
+  if (resourceForStream !== null) return resourceForStream(stream, length);
+  const reader",
+    ),
+    (
+        "  resourceForReadableStream,
+  setUpReadableByteStreamController,",
+        "  resourceForReadableStream,
+  setResourceForStream,
+  acquireReadableStreamDefaultReader,
+  readableStreamDefaultReaderRead,
+  takesFirst: _takesFirst,
+  isByteStream: (stream) => isReadableByteStreamController(stream[_controller]),
+  setUpReadableByteStreamController,",
+    ),
     // `start` that throws makes a stream that has failed.
     (
         "  const startResult = startAlgorithm(controller);

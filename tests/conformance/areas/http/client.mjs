@@ -427,3 +427,48 @@ test(
   [false, ["content-encoding: br"]],
 );
 test("an unknown content-encoding", async (client) => (await client.request("/odd-encoding")).body, "plain");
+
+/** A text in short: each run of a character and its length. */
+const runs = (text) => text.replace(/(.)\1*/gs, (run) => `${run[0]}${run.length} `).trim();
+const made = async (client, path) => runs((await client.request(path)).body);
+test("a body whose code uses its buffer again", (client) => made(client, "/reused"), "04 14 24 34 44 54 64 74");
+test("a body whose code uses its large buffer again", (client) => made(client, "/reused-large"), Array.from({ length: 8 }, (_, i) => `${i}100000`).join(" "));
+test(
+  "a body of large chunks",
+  (client) => made(client, "/bytes-large"),
+  Array.from({ length: 8 }, (_, i) => `${i}100000`).join(" "),
+);
+test("a body of parts of buffers", async (client) => (await client.request("/parts")).body === "0123456789".repeat(100), true);
+test(
+  "a body of many small chunks",
+  async (client) => (await client.request("/small")).body === Array.from({ length: 5000 }, (_, i) => `${i};`).join(""),
+  true,
+);
+test("a body of one huge chunk", (client) => made(client, "/huge"), "A5000000");
+test("a body of several kinds of views", async (client) => (await client.request("/views")).body, "cdefbcdfghijklmnop");
+test("enqueue takes the buffer of a byte stream's chunk", async (client) => (await client.request("/detached")).body, "ab0");
+test(
+  "a body that was split",
+  (client) => made(client, "/tee"),
+  Array.from({ length: 8 }, (_, i) => `${i}50000`).join(" ") + " |1 41 05",
+);
+test(
+  "an upload that goes back",
+  async (client) => (await client.request("/back", { method: "POST", body: "x".repeat(3_000_000) })).body.length,
+  3_000_000,
+);
+test(
+  "an upload of no known length that goes back",
+  async (client) => {
+    const text = await client.exchange(
+      "POST /back HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n",
+    );
+    return text.split("\r\n\r\n").slice(1).join("").replace(/\r\n|^[0-9]+$/gm, "").replace(/[0-9]/g, "");
+  },
+  "abcde",
+);
+test(
+  "an upload that is read in part does not go back",
+  async (client) => (await client.request("/back-partly", { method: "POST", body: "abcdefgh" })).status,
+  500,
+);

@@ -133,3 +133,69 @@ route("/large-header", () => new Response(null, { headers: { "x-large": "x".repe
 route("/many-headers", () => new Response(null, { headers: Array.from({ length: 300 }, (_, i) => [`x-${i}`, "1"]) }));
 route("/brotli", () => new Response("hello hello hello", { headers: { "content-encoding": "br" } }));
 route("/odd-encoding", () => new Response("plain", { headers: { "content-encoding": "odd" } }));
+
+/** A stream of what `next(i)` returns, until that is null. */
+const streamOf = (type, next) => {
+  let i = 0;
+  return new ReadableStream({
+    type,
+    pull(controller) {
+      const chunk = next(i++);
+      if (chunk === null) controller.close();
+      else controller.enqueue(chunk);
+    },
+  });
+};
+route("/reused", () => {
+  const chunk = new Uint8Array(4);
+  return new Response(streamOf(undefined, (i) => (i < 8 ? chunk.fill(48 + i) : null)));
+});
+route("/reused-large", () => {
+  const chunk = new Uint8Array(100_000);
+  return new Response(streamOf(undefined, (i) => (i < 8 ? chunk.fill(48 + i) : null)));
+});
+route("/bytes-large", () => new Response(streamOf("bytes", (i) => (i < 8 ? new Uint8Array(100_000).fill(48 + i) : null))));
+route("/parts", () => {
+  const all = new Uint8Array(1000).map((_, i) => 48 + (i % 10));
+  return new Response(streamOf("bytes", (i) => (i < 100 ? all.slice(i * 10).subarray(0, 10) : null)));
+});
+route("/small", () => new Response(streamOf("bytes", (i) => (i < 5000 ? new TextEncoder().encode(`${i};`) : null))));
+route("/huge", () => new Response(streamOf("bytes", (i) => (i < 1 ? new Uint8Array(5_000_000).fill(65) : null))));
+route("/views", () => {
+  const { buffer } = new TextEncoder().encode("abcdefghijklmnop");
+  const views = [new Uint16Array(buffer, 2, 2), new DataView(buffer, 1, 3), new Uint8Array(buffer, 5), new Uint8Array(0), null];
+  return new Response(streamOf(undefined, (i) => views[i]));
+});
+route("/detached", () => {
+  const chunk = new TextEncoder().encode("ab");
+  return new Response(
+    new ReadableStream({
+      type: "bytes",
+      start(controller) {
+        controller.enqueue(chunk);
+        controller.enqueue(new TextEncoder().encode(String(chunk.byteLength)));
+        controller.close();
+      },
+    }),
+  );
+});
+route("/tee", () => {
+  const [a, b] = streamOf("bytes", (i) => (i < 8 ? new Uint8Array(50_000).fill(48 + i) : null)).tee();
+  const text = new Response(b).text();
+  return new Response(
+    new ReadableStream({
+      async start(controller) {
+        for await (const chunk of a) controller.enqueue(chunk);
+        controller.enqueue(new TextEncoder().encode(`|${(await text).length}`));
+        controller.close();
+      },
+    }),
+  );
+});
+route("/back", (request) => new Response(request.body));
+route("/back-partly", async (request) => {
+  const reader = request.body.getReader({ mode: "byob" });
+  const { value } = await reader.read(new Uint8Array(3));
+  reader.releaseLock();
+  return new Response(request.body, { headers: { "x-read": String(value.length) } });
+});
