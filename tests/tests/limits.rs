@@ -593,6 +593,7 @@ const acts = {
     await Promise.all(Array.from({ length: 10_000 }, (_, i) => new Promise((done) => setTimeout(done, i % 50))));
     return "10000 timers";
   },
+  quota: () => { for (;;) setTimeout(() => {}, 60_000); },
   json: () => JSON.parse("[".repeat(10_000_000)),
   arrays: () => { for (;;) new Array(1000).fill(1.5); },
   sort: () => { for (;;) Array.from({ length: 1e5 }, (_, i) => -i).sort(); },
@@ -629,7 +630,9 @@ fn code_that_runs_away_fails_alone_and_with_the_platforms_words() {
     let project = with_cells(MISUSE, 1000);
     let mut dev = with(&project, &[("CELLD_SHARDS", "1")]);
     let mut counted = 0;
-    for act in ["query", "loop", "microtasks", "regexp", "arrays", "sort", "recursion", "string", "json"] {
+    for act in
+        ["query", "loop", "microtasks", "regexp", "arrays", "sort", "recursion", "string", "json", "quota"]
+    {
         if act != "query" {
             assert_eq!(dev.get(&format!("/worker/{act}")).status, 500, "{act}");
         }
@@ -645,6 +648,7 @@ fn code_that_runs_away_fails_alone_and_with_the_platforms_words() {
             "recursion" => "RangeError: Maximum call stack size exceeded",
             "string" => "RangeError: Invalid string length",
             "json" | "query" => "",
+            "quota" => "QuotaExceededError: You have exceeded the number of active timeouts you may set.",
             _ => "Error: Durable Object exceeded its CPU time limit and was reset.",
         };
         assert!(of_cell.body.starts_with(expected), "{act}: {}", of_cell.body);

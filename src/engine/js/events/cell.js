@@ -60,6 +60,9 @@ class Cell {
     this.sockets = new Set();
     /** The functions that break bodies which the instance makes. */
     this.bodies = new Set();
+    /** Timers that are pending and that have fired. */
+    this.timers = 0;
+    this.firedTimers = 0;
     /** The objects of parked sockets that the instance has seen. */
     this.parked = null;
     /** The alarm handler runs, and has not said when the next alarm is. */

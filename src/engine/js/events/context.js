@@ -1,10 +1,14 @@
 // The event that the running code belongs to. It travels in the continuation-preserved embedder data, so it survives every
 // await, timer and callback; user code has no way to reach it.
 
-import { core } from "ext:core/mod.js";
+import { core, internals } from "ext:core/mod.js";
 
 const { getAsyncContext, setAsyncContext } = core;
+const { DOMException } = core.loadExtScript("ext:deno_web/01_dom_exception.js");
 const kEvent = Symbol("event");
+
+/** The most timers that may be pending of an event or a cell, as on the platform. */
+const MAX_TIMERS = 10_000;
 
 /** One delivery to user code: a request, an RPC call, an alarm. */
 class Event {
@@ -30,6 +34,9 @@ class Event {
     this.sockets = null;
     /** Milliseconds of processor time; the host adds to it. */
     this.cpu = 0;
+    /** Timers that are pending and that have fired, unless they count for the cell. */
+    this.timers = 0;
+    this.firedTimers = 0;
   }
 }
 
@@ -48,6 +55,21 @@ function runInEvent(event, f, a, b, c) {
 function currentEvent() {
   return getAsyncContext()?.[kEvent] ?? null;
 }
+
+internals.celldSetTimerCount(() => {
+  const event = currentEvent();
+  if (event === null) return null;
+  const owner = event.cell ?? event;
+  if (owner.timers >= MAX_TIMERS) {
+    throw new DOMException(
+      `You have exceeded the number of active timeouts you may set. max active timeouts: ${MAX_TIMERS}, ` +
+        `current active timeouts: ${owner.timers}, finished timeouts: ${owner.firedTimers}`,
+      "QuotaExceededError",
+    );
+  }
+  owner.timers++;
+  return owner;
+});
 
 /** Forgets the event that code was part of when the host ended it: its `finally` did not run. */
 function leaveEvent() {

@@ -19,6 +19,13 @@ const LONGEST = 2 ** 31 - 1;
 const pending = new SafeMap();
 let lastId = 0;
 
+/** Counts one more timer, and throws if there are too many. Returns what it counts for: it has `timers` and `firedTimers`. Null: nothing. */
+let countTimer = () => null;
+
+internals.celldSetTimerCount = (count) => {
+  countTimer = count;
+};
+
 class Timer {
   constructor(callback, delay, args, repeats) {
     this._timerId = ++lastId;
@@ -27,16 +34,28 @@ class Timer {
     this.args = args;
     this.repeats = repeats;
     this.isCancelled = false;
+    /** What it is counted for, while it is. */
+    this.owner = undefined;
   }
 }
 
 /** `isLate`: the time counts from when the timers that are due now were looked up. */
 function start(timer, isLate) {
   const id = timer._timerId;
+  if (timer.owner === undefined) timer.owner = countTimer();
   MapPrototypeSet(pending, id, timer);
   // The evaluation of modules waits for timers that deno_core knows of.
   op_timer_track(id, timer.repeats, false);
   op_celld_timer_start(id, timer.delay, isLate);
+}
+
+/** Counts `timer` no longer. */
+function uncount(timer, isFired) {
+  const { owner } = timer;
+  timer.owner = undefined;
+  if (owner == null) return;
+  owner.timers--;
+  if (isFired) owner.firedTimers++;
 }
 
 /** `delay`, whatever it is, as whole milliseconds. */
@@ -55,6 +74,7 @@ function createTimer(callback, after, args, repeats) {
 
 function cancelTimer(timer) {
   timer.isCancelled = true;
+  uncount(timer, false);
   if (MapPrototypeDelete(pending, timer._timerId)) {
     op_timer_untrack(timer._timerId);
     op_celld_timer_stop(timer._timerId);
@@ -94,6 +114,7 @@ internals.celldFireTimer = function fire(id) {
   if (timer === undefined) return;
   MapPrototypeDelete(pending, id);
   op_timer_untrack(id);
+  if (!timer.repeats) uncount(timer, true);
   try {
     if (timer.args === undefined) timer.callback();
     else ReflectApply(timer.callback, timer, timer.args);

@@ -21,6 +21,66 @@ test(
     ),
   true,
 );
+/** What `set` throws when it is called for the 10,001st time, and whether there is room again for what `after` makes room for. */
+const tooMany = async (set, after = () => {}) => {
+  const timers = [];
+  let thrown = null;
+  try {
+    while (timers.length < 10_100) timers.push(await set());
+  } catch (error) {
+    thrown = `${timers.length} ${error.constructor.name} ${error.name} ${error.code} ${error.message.replace(/finished.*/, "")}`;
+  }
+  await after(timers);
+  try {
+    clearTimeout(setTimeout(() => {}, 1));
+    return [thrown, "room"];
+  } catch (error) {
+    return [thrown, error.name];
+  } finally {
+    for (const timer of timers) clearTimeout(timer);
+  }
+};
+const TOO_MANY =
+  "10000 DOMException QuotaExceededError 22 You have exceeded the number of active timeouts you may set. max active timeouts: 10000, " +
+  "current active timeouts: 10000, ";
+test("too many timeouts", () => tooMany(() => setTimeout(() => {}, 60_000)), [TOO_MANY, "QuotaExceededError"]);
+test("too many intervals", () => tooMany(() => setInterval(() => {}, 60_000)), [TOO_MANY, "QuotaExceededError"]);
+test("too many timeouts: one that is cleared makes room", () => tooMany(() => setTimeout(() => {}, 60_000), ([one]) => clearTimeout(one)), [
+  TOO_MANY,
+  "room",
+]);
+test(
+  "too many timeouts: one that is over makes room",
+  () => {
+    let isFirst = true;
+    let over;
+    const first = new Promise((resolve) => (over = resolve));
+    return tooMany(
+      () => {
+        const timer = setTimeout(over, isFirst ? 50 : 60_000);
+        isFirst = false;
+        return timer;
+      },
+      () => first,
+    );
+  },
+  [TOO_MANY, "room"],
+);
+test(
+  "too many timeouts: scheduler.wait",
+  async () => {
+    const { signal } = new AbortController();
+    const waits = Array.from({ length: 10_001 }, () => scheduler.wait(2000, { signal }));
+    const [result] = await Promise.allSettled(waits.slice(10_000));
+    await Promise.allSettled(waits);
+    return [result.status, result.reason?.name];
+  },
+  ["rejected", "QuotaExceededError"],
+);
+test("many timeouts that are cleared", () => {
+  for (let i = 0; i < 30_000; i++) clearTimeout(setTimeout(() => {}, 60_000));
+  return "fine";
+}, "fine");
 test("setTimeout: the kind of an ID", () => typeof setTimeout(() => {}, 0), "number");
 test(
   "setTimeout: order by delay",
