@@ -10,7 +10,6 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use bytes::Bytes;
 use celld_bucket::{WriteOutcome, failpoint};
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
@@ -22,7 +21,7 @@ use crate::keys;
 use crate::log::{CellTx, LogError, Position, Shared, take_batch, weight};
 use crate::pacing::BUSY;
 use crate::publish::publish;
-use crate::writer::{encode, hand_to_fold};
+use crate::writer::{Encoded, encode, hand_to_fold};
 
 /// The least distance between entries while transactions share them: keeps a disk that flushes in no time from being given an
 /// entry for every few of them.
@@ -68,8 +67,8 @@ impl DiskWriter {
             match written {
                 // A log that has failed meanwhile has told everybody so.
                 Ok(_) if self.shared.has_failed() => return,
-                Ok(bytes) => {
-                    hand_to_fold(&self.shared, &self.fold, self.next, bytes);
+                Ok(entry) => {
+                    hand_to_fold(&self.shared, &self.fold, self.next, entry);
                     self.next = self.next.next();
                     self.shared.advance(self.taken);
                 }
@@ -101,18 +100,18 @@ impl DiskWriter {
         }
     }
 
-    fn write(&self, batch: Vec<CellTx>) -> Result<Bytes, LogError> {
+    fn write(&self, batch: Vec<CellTx>) -> Result<Encoded, LogError> {
         let shared = &self.shared;
-        let bytes = encode(&shared.session, self.next, batch)?;
+        let entry = encode(&shared.session, self.next, batch)?;
         let key = keys::log(&shared.session, self.next);
-        match shared.bucket.create_blocking(&key, &bytes) {
+        match shared.bucket.create_blocking(&key, &entry.bytes) {
             Some(WriteOutcome::Done(_)) => {}
             first => {
                 let published = publish(
                     &shared.bucket,
                     &shared.session,
                     self.next,
-                    &bytes,
+                    &entry.bytes,
                     &shared.hedge,
                     shared.patience(),
                     first,
@@ -121,7 +120,7 @@ impl DiskWriter {
             }
         }
         failpoint("upload");
-        Ok(bytes)
+        Ok(entry)
     }
 }
 

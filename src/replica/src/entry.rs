@@ -15,8 +15,10 @@ use std::fmt;
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 use celld_ids::{CellScope, Epoch, InvalidId, SessionId};
-use celld_ltx::{Encoder, File};
+use celld_ltx::Encoder;
 use crc_fast::{CrcAlgorithm, checksum};
+
+use crate::merged::Logged;
 
 const MAGIC: &[u8; 8] = b"celldlog";
 const VERSION: u8 = 1;
@@ -141,21 +143,13 @@ impl Kind {
     }
 }
 
-/// One transaction on its way into an entry.
-pub(crate) struct Outgoing<'a> {
-    pub scope: &'a CellScope,
-    pub epoch: Epoch,
-    pub alarm: AlarmChange,
-    pub file: &'a File,
-}
-
 /// The bytes of an entry. Compresses every page: call it off the event loops when there are many.
-pub(crate) fn encode_entry(session: &SessionId, number: EntryNo, transactions: &[Outgoing<'_>]) -> Bytes {
+pub(crate) fn encode_entry(session: &SessionId, number: EntryNo, transactions: &[Logged]) -> Bytes {
     let mut out = start(KIND_ENTRY, session, number);
     out.put_u32(transactions.len() as u32);
     let mut encoder = Encoder::new();
     let mut ltx = Vec::new();
-    for Outgoing { scope, epoch, alarm, file } in transactions {
+    for Logged { scope, epoch, alarm, file } in transactions {
         ltx.clear();
         encoder.encode(file, &mut ltx);
         put_text(&mut out, scope.class());
@@ -297,7 +291,7 @@ impl Fields {
 
 #[cfg(test)]
 mod tests {
-    use celld_ltx::{PAGE_SIZE, Page, Txid};
+    use celld_ltx::{File, PAGE_SIZE, Page, Txid};
     use proptest::prelude::*;
 
     use super::*;
@@ -328,10 +322,10 @@ mod tests {
                     return (seal.encode(), LogObject::Seal(seal));
                 }
                 let files: Vec<File> = txs.iter().map(|tx| file(tx.2, tx.3)).collect();
-                let out: Vec<Outgoing<'_>> = txs
-                    .iter()
-                    .zip(&files)
-                    .map(|(tx, file)| Outgoing { scope: &tx.0, epoch: Epoch(tx.1), alarm: tx.4, file })
+                let out: Vec<Logged> = txs
+                    .into_iter()
+                    .zip(files)
+                    .map(|(tx, file)| Logged { scope: tx.0, epoch: Epoch(tx.1), alarm: tx.4, file })
                     .collect();
                 let bytes = encode_entry(&session, number, &out);
                 let transactions = out
@@ -340,7 +334,7 @@ mod tests {
                         scope: tx.scope.clone(),
                         epoch: tx.epoch,
                         alarm: tx.alarm,
-                        ltx: celld_ltx::encode(tx.file).into(),
+                        ltx: celld_ltx::encode(&tx.file).into(),
                     })
                     .collect();
                 (bytes, LogObject::Entry(Entry { session, number, transactions }))

@@ -3,7 +3,7 @@
 //! The order carries the proof: first the history, then the mark in the session record (only while no successor has claimed
 //! it), and only then the entries' objects are deleted.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -11,17 +11,17 @@ use std::time::Duration;
 use bytes::Bytes;
 use celld_bucket::{Bucket, BucketError, failpoint};
 use celld_ids::{CellScope, Epoch, SessionId};
-use celld_ltx::{File, Header, Txid};
 use futures::{FutureExt, StreamExt, TryStreamExt, stream};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
 
 use crate::compact::compact_cell;
-use crate::entry::{Entry, EntryNo, LogObject};
+use crate::entry::{Entry, EntryNo, EntryTx, LogObject};
 use crate::json::RecordError;
-use crate::keys::{self, HistoryName, Level};
+use crate::keys::{self, HistoryName};
 use crate::log::{LogError, MAX_FOLDED_CELLS, Shared};
+use crate::merged::{Kept, Logged, Merged};
 use crate::record::{self, Raised, patiently};
 use crate::store::write_object;
 use crate::wakes::Wakes;
@@ -74,8 +74,31 @@ pub(crate) struct Acknowledged {
     pub number: EntryNo,
     /// Bytes of the object.
     pub size: u64,
-    /// The object, unless it must be read back.
-    pub bytes: Option<Bytes>,
+    pub content: Content,
+}
+
+/// Where the transactions of an acknowledged entry are.
+pub(crate) enum Content {
+    /// In [`Pending`](crate::merged::Pending).
+    Merged,
+    /// In these bytes, which are the object's.
+    Kept(Bytes),
+    /// Only in the bucket.
+    Unread,
+}
+
+impl Acknowledged {
+    fn bytes(&self) -> Option<&Bytes> {
+        match &self.content {
+            Content::Kept(bytes) => Some(bytes),
+            Content::Merged | Content::Unread => None,
+        }
+    }
+
+    /// Bytes of it that are kept in memory.
+    fn kept(&self) -> u64 {
+        self.bytes().map_or(0, |bytes| bytes.len() as u64)
+    }
 }
 
 /// What the fold task is asked.
@@ -84,14 +107,9 @@ pub(crate) enum Request {
     Acknowledged(Acknowledged),
     /// Fold everything that came before this request, then answer.
     Flush(oneshot::Sender<Result<(), FoldError>>),
-    /// Let an object of the history end with this transaction.
-    Keep(CellScope, Txid),
     /// A cell was restored from so many objects.
     Found(CellScope, Epoch, usize),
 }
-
-/// Transactions that must stay restorable by themselves: nothing is merged over them on the way into the history.
-pub(crate) type Kept = BTreeSet<(CellScope, Txid)>;
 
 /// What a cell has accumulated in L0 since its last compaction.
 #[derive(Default)]
@@ -104,8 +122,16 @@ struct Tally {
 pub(crate) struct Folder {
     shared: Arc<Shared>,
     requests: mpsc::UnboundedReceiver<Request>,
-    waiting: VecDeque<Acknowledged>,
-    waiting_bytes: u64,
+    /// The last entry that is acknowledged, and the last that is history.
+    acknowledged: EntryNo,
+    folded: EntryNo,
+    /// Entries in between that are not merged.
+    unmerged: VecDeque<Acknowledged>,
+    /// What is being folded; it stays until that has succeeded.
+    batch: Option<Batch>,
+    /// Entries that were acknowledged since the last fold, and their bytes.
+    entries: usize,
+    bytes: u64,
     /// When to fold what waits.
     due: Option<Instant>,
     /// Entries below the mark whose objects could not be deleted.
@@ -113,7 +139,14 @@ pub(crate) struct Folder {
     tallies: HashMap<(CellScope, Epoch), Tally>,
     compactions: JoinSet<()>,
     wakes: Wakes,
-    kept: Kept,
+}
+
+/// Transactions on their way into the history.
+#[derive(Clone)]
+struct Batch {
+    /// The entry of the last.
+    last: EntryNo,
+    merged: Arc<Merged>,
 }
 
 impl Folder {
@@ -121,14 +154,17 @@ impl Folder {
         Folder {
             shared,
             requests,
-            waiting: VecDeque::new(),
-            waiting_bytes: 0,
+            acknowledged: EntryNo(0),
+            folded: EntryNo(0),
+            unmerged: VecDeque::new(),
+            batch: None,
+            entries: 0,
+            bytes: 0,
             due: None,
             undeleted: Vec::new(),
             tallies: HashMap::new(),
             compactions: JoinSet::new(),
             wakes: Wakes::default(),
-            kept: Kept::new(),
         }
     }
 
@@ -140,7 +176,6 @@ impl Folder {
                 request = self.requests.recv() => match request {
                     None => return,
                     Some(Request::Acknowledged(entry)) => self.take(entry),
-                    Some(Request::Keep(scope, txid)) => self.keep(scope, txid),
                     Some(Request::Found(scope, epoch, objects)) => self.found(scope, epoch, objects),
                     Some(Request::Flush(reply)) => {
                         let result = self.fold_all().await;
@@ -168,22 +203,23 @@ impl Folder {
     }
 
     fn take(&mut self, entry: Acknowledged) {
-        self.waiting_bytes += entry.size;
-        self.waiting.push_back(entry);
+        self.acknowledged = entry.number;
+        // It was merged before a fold of which this is the echo.
+        if entry.number <= self.folded {
+            return;
+        }
+        self.entries += 1;
+        self.bytes += entry.size;
+        if !matches!(entry.content, Content::Merged) {
+            self.unmerged.push_back(entry);
+        }
         let options = &self.shared.options;
         let now = Instant::now();
-        if self.waiting.len() >= options.fold_entries || self.waiting_bytes >= options.fold_bytes {
+        if self.entries >= options.fold_entries || self.bytes >= options.fold_bytes {
             self.due = Some(self.due.map_or(now, |due| due.min(now)));
         } else if self.due.is_none() {
             self.due = Some(now + options.fold_interval);
         }
-    }
-
-    fn keep(&mut self, scope: CellScope, txid: Txid) {
-        if self.kept.len() >= MAX_TALLIES {
-            self.kept.pop_first();
-        }
-        self.kept.insert((scope, txid));
     }
 
     /// A long chain of objects is compacted soon, also when each of its owners added only a few.
@@ -192,9 +228,10 @@ impl Folder {
         self.tallies.entry((scope, epoch)).or_default().txids += share * objects as u64;
     }
 
-    /// Folds everything that waits, in bounded batches.
+    /// Folds everything that is acknowledged so far, in bounded batches.
     async fn fold_all(&mut self) -> Result<(), FoldError> {
-        while !self.waiting.is_empty() {
+        let until = self.acknowledged;
+        while self.folded < until {
             if let Err(error) = self.fold_batch().await {
                 if matches!(error, FoldError::Claimed) {
                     self.shared.fail(LogError::Claimed);
@@ -203,39 +240,19 @@ impl Folder {
             }
         }
         self.due = None;
+        (self.entries, self.bytes) = (0, 0);
         Ok(())
     }
 
     async fn fold_batch(&mut self) -> Result<(), FoldError> {
         let shared = self.shared.clone();
-        let mut bytes = 0;
-        let batch: Vec<(EntryNo, Option<Bytes>)> = self
-            .waiting
-            .iter()
-            .take(shared.options.fold_entries.max(1))
-            .take_while(|entry| {
-                let first = bytes == 0;
-                bytes += entry.size;
-                first || bytes <= shared.options.fold_bytes
-            })
-            .map(|entry| (entry.number, entry.bytes.clone()))
-            .collect();
-        let Some(last) = batch.last().map(|(number, _)| *number) else { return Ok(()) };
-        let count = batch.len();
-        let entries: Vec<Entry> = stream::iter(batch)
-            .map(|(number, kept)| load(&shared.bucket, &shared.session, number, kept).boxed())
-            .buffered(PARALLEL)
-            .try_collect()
-            .await?;
-
-        self.wakes.follow(&shared.bucket, &entries).await?;
-        let written = write_history(&shared.bucket, entries, self.kept.clone()).await?;
-        for Written { scope, name, .. } in &written {
-            self.kept.remove(&(scope.clone(), name.max));
-        }
+        let Batch { last, merged } = self.next_batch().await?;
+        self.wakes.follow(&shared.bucket, merged.alarms()).await?;
+        let written = write_history(&shared.bucket, merged).await?;
+        let numbers = (self.folded.0 + 1..=last.0).map(EntryNo);
         #[cfg(test)]
         if shared.options.broken == crate::proof::Broken::DeleteBeforeMark {
-            self.undeleted.extend(self.waiting.iter().take(count).map(|entry| entry.number));
+            self.undeleted.extend(numbers.clone());
             self.delete().await;
         }
         match record::raise_mark(&shared.bucket, &shared.session, last).await? {
@@ -245,16 +262,60 @@ impl Folder {
             Raised::Claimed => return Err(FoldError::Claimed),
         }
         failpoint("mark");
-        for entry in self.waiting.drain(..count) {
-            self.waiting_bytes -= entry.size;
-            if let Some(bytes) = entry.bytes {
-                shared.kept.fetch_sub(bytes.len() as u64, Ordering::Relaxed);
-            }
-            self.undeleted.push(entry.number);
-        }
+        self.undeleted.extend(numbers);
+        self.folded = last;
+        self.batch = None;
+        let done = self.unmerged.partition_point(|entry| entry.number <= last);
+        let kept: u64 = self.unmerged.drain(..done).map(|entry| entry.kept()).sum();
+        shared.kept.fetch_sub(kept, Ordering::Relaxed);
+        shared.pending.lock().folded(last, &written);
         self.delete().await;
         self.tally(written);
         Ok(())
+    }
+
+    /// What to fold next: what could not be folded before, what was merged, or entries for which there was no room.
+    async fn next_batch(&mut self) -> Result<Batch, FoldError> {
+        if let Some(batch) = &self.batch {
+            return Ok(batch.clone());
+        }
+        let given = self.shared.pending.lock().give(self.folded);
+        let (last, merged) = match given {
+            Some(given) => given,
+            None => self.merge_late().await?,
+        };
+        Ok(self.batch.insert(Batch { last, merged: Arc::new(merged) }).clone())
+    }
+
+    /// Merges entries for which there was no room.
+    async fn merge_late(&mut self) -> Result<(EntryNo, Merged), FoldError> {
+        let shared = self.shared.clone();
+        let mut bytes = 0;
+        let batch: Vec<(EntryNo, Option<Bytes>)> = self
+            .unmerged
+            .iter()
+            .zip(self.folded.0 + 1..)
+            .take_while(|(entry, expected)| entry.number.0 == *expected)
+            .map(|(entry, _)| entry)
+            .take(shared.options.fold_entries.max(1))
+            .take_while(|entry| {
+                let first = bytes == 0;
+                bytes += entry.size;
+                first || bytes <= shared.options.fold_bytes
+            })
+            .map(|entry| (entry.number, entry.bytes().cloned()))
+            .collect();
+        // Every entry is merged or among these.
+        let Some(last) = batch.last().map(|(number, _)| *number) else {
+            return Err(FoldError::Missing { key: keys::log(&shared.session, self.folded.next()) });
+        };
+        let entries: Vec<Entry> = stream::iter(batch)
+            .map(|(number, kept)| load(&shared.bucket, &shared.session, number, kept).boxed())
+            .buffered(PARALLEL)
+            .try_collect()
+            .await?;
+        let kept = shared.pending.lock().kept.clone();
+        Ok((last, merge(entries, kept).await?))
     }
 
     /// Deletes what lies below the mark. What cannot be deleted now is tried again with the next batch.
@@ -338,17 +399,35 @@ pub(crate) async fn load(
     }
 }
 
-/// Writes the transactions of `entries` (in order) to their cells' history: one L0 object per cell and epoch, more only when its
-/// transactions have a hole or some are to be `kept` apart.
+/// Merges the transactions of `entries`, which are in order.
+pub(crate) async fn merge(entries: Vec<Entry>, kept: Kept) -> Result<Merged, FoldError> {
+    let merged = tokio::task::spawn_blocking(move || {
+        let mut merged = Merged::default();
+        for Entry { session, number, transactions } in entries {
+            for EntryTx { scope, epoch, alarm, ltx } in transactions {
+                let file = celld_ltx::decode(&ltx).map_err(|error| FoldError::Damaged {
+                    key: keys::log(&session, number),
+                    problem: format!("{scope}: {error}"),
+                })?;
+                merged.add(Logged { scope, epoch, alarm, file }, &kept);
+            }
+        }
+        Ok(merged)
+    });
+    merged.await.map_err(|_| FoldError::Stopped)?
+}
+
+/// Writes transactions to their cells' history: one L0 object per cell and epoch, more only when its transactions have a hole or some
+/// are to be kept apart.
 ///
 /// May be repeated, also by another process with other batches: the same transactions give objects that agree.
-pub(crate) async fn write_history(
-    bucket: &Bucket,
-    entries: Vec<Entry>,
-    kept: Kept,
-) -> Result<Vec<Written>, FoldError> {
-    let merged = tokio::task::spawn_blocking(move || merge(entries, &kept));
-    let objects = merged.await.map_err(|_| FoldError::Stopped)??;
+pub(crate) async fn write_history(bucket: &Bucket, merged: Arc<Merged>) -> Result<Vec<Written>, FoldError> {
+    let objects = tokio::task::spawn_blocking(move || merged.objects());
+    let objects = objects.await.map_err(|_| FoldError::Stopped)?;
+    let objects = objects.map_err(|(scope, error)| FoldError::Damaged {
+        key: format!("the log of {scope}"),
+        problem: error.to_string(),
+    })?;
     stream::iter(objects)
         .map(|(scope, name, bytes)| {
             let write = async move {
@@ -362,55 +441,4 @@ pub(crate) async fn write_history(
         .buffer_unordered(PARALLEL)
         .try_collect()
         .await
-}
-
-type HistoryObject = (CellScope, HistoryName, Bytes);
-
-/// Groups transactions by cell and epoch and merges each group into one file.
-fn merge(entries: Vec<Entry>, kept: &Kept) -> Result<Vec<HistoryObject>, FoldError> {
-    let mut groups: BTreeMap<(CellScope, Epoch), Vec<(Bytes, String)>> = BTreeMap::new();
-    for entry in entries {
-        for tx in entry.transactions {
-            let origin = keys::log(&entry.session, entry.number);
-            groups.entry((tx.scope, tx.epoch)).or_default().push((tx.ltx, origin));
-        }
-    }
-    let mut objects = Vec::with_capacity(groups.len());
-    for ((scope, epoch), files) in groups {
-        let damaged = |key: &str, problem: String| FoldError::Damaged { key: key.to_owned(), problem };
-        if let [(bytes, key)] = &files[..] {
-            let header = Header::parse(bytes).map_err(|error| damaged(key, error.to_string()))?;
-            objects.push((scope, HistoryName::of(epoch, Level::L0, &header), bytes.clone()));
-            continue;
-        }
-        let mut runs: Vec<Vec<File>> = Vec::new();
-        for (bytes, key) in &files {
-            let file = celld_ltx::decode(bytes).map_err(|error| damaged(key, error.to_string()))?;
-            match runs.last_mut() {
-                Some(run) if follows(run, &file) && !ends(run, &scope, kept) => run.push(file),
-                previous => {
-                    // Never expected of one session. Each piece is folded as it is: a restore will name the hole.
-                    if previous.is_some_and(|run| !follows(run, &file)) {
-                        tracing::error!(cell = %scope, key, "the transactions in the log have a hole");
-                    }
-                    runs.push(vec![file]);
-                }
-            }
-        }
-        for run in runs {
-            let file = celld_ltx::compact(&run).map_err(|error| damaged(&files[0].1, error.to_string()))?;
-            let name = HistoryName::of(epoch, Level::L0, file.header());
-            objects.push((scope.clone(), name, celld_ltx::encode(&file).into()));
-        }
-    }
-    Ok(objects)
-}
-
-/// `true` when the run must end where it does.
-fn ends(run: &[File], scope: &CellScope, kept: &Kept) -> bool {
-    !kept.is_empty() && run.last().is_some_and(|last| kept.contains(&(scope.clone(), last.header().max_txid)))
-}
-
-fn follows(run: &[File], file: &File) -> bool {
-    run.last().is_some_and(|last| file.header().min_txid == last.header().max_txid.next())
 }

@@ -27,6 +27,7 @@ mod json;
 mod keys;
 mod lease;
 mod log;
+mod merged;
 mod owner;
 mod pacing;
 mod paged;

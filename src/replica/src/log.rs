@@ -22,6 +22,7 @@ use crate::entry::AlarmChange;
 use crate::fold::{FoldError, Folder, Request};
 use crate::hedge::Hedge;
 use crate::json::RecordError;
+use crate::merged::Pending;
 use crate::publish::Patience;
 use crate::seal::{SealError, seal_session};
 use crate::writer::Writer;
@@ -174,7 +175,9 @@ pub struct LogOptions {
     pub fold_bytes: u64,
     /// … or the oldest has waited this long.
     pub fold_interval: Duration,
-    /// Bytes of acknowledged entries that are kept in memory for folding; beyond, they are read back from the bucket.
+    /// Bytes of the pages of acknowledged entries that are merged in memory, each in its last version, until they are folded.
+    pub merge_bytes: u64,
+    /// Beyond, bytes of the entries themselves that are kept in memory. Those after them are read back from the bucket.
     pub keep_bytes: u64,
     /// Shorten the cells' histories in the background. Without it they only grow, and nothing of them is ever deleted.
     pub compaction: bool,
@@ -207,6 +210,7 @@ impl Default for LogOptions {
             fold_entries: 512,
             fold_bytes: 16 << 20,
             fold_interval: Duration::from_secs(10),
+            merge_bytes: 32 << 20,
             keep_bytes: 64 << 20,
             compact_txids: 256,
             compact_bytes: 32 << 20,
@@ -260,7 +264,9 @@ pub(crate) struct Shared {
     pub backlog: AtomicU64,
     /// Acknowledged entries.
     pub entries: AtomicU64,
-    /// Bytes of acknowledged entries that are kept in memory.
+    /// What is acknowledged and not yet being folded.
+    pub pending: Mutex<Pending>,
+    /// Bytes of acknowledged entries that are kept in memory as they are.
     pub kept: AtomicU64,
     /// Cells that this session has added to the history of, up to [`MAX_FOLDED_CELLS`].
     pub folded_cells: Mutex<HashSet<CellScope>>,
@@ -359,6 +365,7 @@ impl SessionLog {
             hedge: Hedge::new(hedge),
             backlog: AtomicU64::new(0),
             entries: AtomicU64::new(0),
+            pending: Mutex::default(),
             kept: AtomicU64::new(0),
             folded_cells: Mutex::default(),
         });
@@ -482,8 +489,7 @@ impl SessionLog {
     /// of the history will reach over it. For a bookmark that was handed out. A session that crashes before it has folded the
     /// transaction may still have it merged with those of the next seconds.
     pub fn keep_point(&self, scope: &CellScope, txid: Txid) {
-        // Without a fold task nothing is folded either.
-        let _ = self.inner.fold.send(Request::Keep(scope.clone(), txid));
+        self.inner.shared.pending.lock().keep(scope.clone(), txid);
     }
 
     /// Tells how many objects a restore of the cell has read ([`crate::Restored::objects`]), so that a long history is shortened

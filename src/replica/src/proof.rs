@@ -84,6 +84,7 @@ pub(crate) fn options(broken: Broken) -> LogOptions {
         attempt_timeout: Duration::from_millis(500),
         fold_entries: 4,
         fold_interval: Duration::from_millis(100),
+        merge_bytes: 4 * 4096,
         keep_bytes: 4096,
         compact_txids: 12,
         broken,

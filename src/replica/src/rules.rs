@@ -34,6 +34,7 @@ impl Situation {
             durability_timeout: Duration::from_secs(60),
             // Only the number of entries makes a fold.
             fold_interval: Duration::from_secs(3600),
+            merge_bytes: 1 << 20,
             ..options(broken)
         };
         let log = SessionLog::start(bucket.with_fates(script), session("old.1"), options).await.unwrap();

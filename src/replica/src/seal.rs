@@ -14,14 +14,17 @@
 //! The record decides, not the walk: a walk that was overtaken by another process can meet places whose entries that process has
 //! deleted. Its own compare-and-swap then fails, and what the record says holds.
 
+use std::sync::Arc;
+
 use celld_bucket::{Bucket, BucketError, WriteOutcome, failpoint};
 use celld_ids::SessionId;
 use futures::{FutureExt, StreamExt, TryStreamExt, stream};
 
 use crate::entry::{EntryError, EntryNo, HEAD, Kind, Seal};
-use crate::fold::{FoldError, Kept, PARALLEL, load, write_history};
+use crate::fold::{FoldError, PARALLEL, load, merge, write_history};
 use crate::json::RecordError;
 use crate::keys;
+use crate::merged::Kept;
 use crate::record::{self, Phase, SessionRecord, Step, backoff, patiently};
 use crate::wakes::Wakes;
 
@@ -246,8 +249,9 @@ async fn fold_tail(
             bytes += loaded.iter().flat_map(|e| &e.transactions).map(|tx| tx.ltx.len() as u64).sum::<u64>();
             entries.extend(loaded);
         }
-        wakes.follow(bucket, &entries).await?;
-        write_history(bucket, entries, Kept::new()).await?;
+        let merged = Arc::new(merge(entries, Kept::new()).await?);
+        wakes.follow(bucket, merged.alarms()).await?;
+        write_history(bucket, merged).await?;
     }
     Ok(true)
 }

@@ -13,7 +13,7 @@ use celld_bucket::{Bucket, BucketError};
 use celld_ids::{CellScope, Epoch};
 use futures::{StreamExt, TryStreamExt, stream};
 
-use crate::entry::{AlarmChange, Entry};
+use crate::entry::AlarmChange;
 use crate::fold::PARALLEL;
 use crate::keys;
 use crate::record::patiently;
@@ -54,26 +54,22 @@ pub(crate) struct Wakes {
 }
 
 impl Wakes {
-    /// Brings the wake entries up to date with `entries`, which are durable and in order. Repeating it does no harm.
-    pub async fn follow(&mut self, bucket: &Bucket, entries: &[Entry]) -> Result<(), BucketError> {
-        let mut last: HashMap<(&CellScope, Epoch), AlarmChange> = HashMap::new();
-        for tx in entries.iter().flat_map(|entry| &entry.transactions) {
-            if tx.alarm != AlarmChange::Unchanged {
-                last.insert((&tx.scope, tx.epoch), tx.alarm);
-            }
-        }
-        if last.is_empty() {
-            return Ok(());
-        }
+    /// Brings the wake entries up to date with `changes`, the last one of each cell, which are durable. Repeating it does no harm.
+    pub async fn follow(
+        &mut self,
+        bucket: &Bucket,
+        changes: impl Iterator<Item = (&CellScope, Epoch, AlarmChange)>,
+    ) -> Result<(), BucketError> {
         if self.written.len() > MAX_REMEMBERED {
             self.written.clear();
         }
         let (mut set, mut stale) = (Vec::new(), Vec::new());
-        for ((scope, epoch), change) in last {
+        for (scope, epoch, change) in changes {
             let before = self.written.get(&(scope.clone(), epoch)).copied();
             let now = match change {
                 AlarmChange::Set(time) => Some(time),
-                AlarmChange::Cleared | AlarmChange::Unchanged => None,
+                AlarmChange::Cleared => None,
+                AlarmChange::Unchanged => continue,
             };
             if before == now {
                 continue;
@@ -120,23 +116,21 @@ where
 
 #[cfg(test)]
 mod tests {
-    use celld_ids::SessionId;
+    use celld_ltx::{File, PAGE_SIZE, Page, Txid};
 
     use super::*;
-    use crate::entry::{EntryNo, EntryTx};
+    use crate::merged::{Kept, Logged, Merged};
 
-    fn entry(changes: &[(&str, u64, AlarmChange)]) -> Entry {
-        let transactions = changes.iter().map(|(id, epoch, alarm)| EntryTx {
-            scope: CellScope::new("Room", *id).unwrap(),
-            epoch: Epoch(*epoch),
-            alarm: *alarm,
-            ltx: Bytes::new(),
-        });
-        Entry {
-            session: SessionId::new("n.1").unwrap(),
-            number: EntryNo(1),
-            transactions: transactions.collect(),
+    /// Brings the entries up to date with transactions, each of which changes an alarm.
+    async fn follow(wakes: &mut Wakes, bucket: &Bucket, changes: &[(&str, u64, AlarmChange)]) {
+        let mut merged = Merged::default();
+        for (number, (id, epoch, alarm)) in (1..).zip(changes) {
+            let pages = vec![Page { pgno: 1, data: [0; PAGE_SIZE].as_slice().into() }];
+            let file = File::transaction(Txid(number), 1, pages, 0).unwrap();
+            let scope = CellScope::new("Room", *id).unwrap();
+            merged.add(Logged { scope, epoch: Epoch(*epoch), alarm: *alarm, file }, &Kept::new());
         }
+        wakes.follow(bucket, merged.alarms()).await.unwrap();
     }
 
     async fn due(bucket: &Bucket, until: i64) -> Vec<(i64, String, u64)> {
@@ -149,12 +143,18 @@ mod tests {
         use AlarmChange::{Cleared, Set, Unchanged};
         let bucket = Bucket::in_memory();
         let mut wakes = Wakes::default();
-        let first = entry(&[("a", 1, Set(500)), ("b", 1, Set(300)), ("a", 1, Set(200)), ("c", 1, Unchanged)]);
-        wakes.follow(&bucket, &[first]).await.unwrap();
+        let first = [
+            ("a", 1, Set(500)),
+            ("b", 1, Set(300)),
+            ("a", 1, Set(200)),
+            ("c", 1, Unchanged),
+            ("a", 1, Unchanged),
+        ];
+        follow(&mut wakes, &bucket, &first).await;
         assert_eq!(due(&bucket, 1000).await, [(200, "a".into(), 1), (300, "b".into(), 1)]);
         assert_eq!(due(&bucket, 299).await, [(200, "a".into(), 1)]);
 
-        wakes.follow(&bucket, &[entry(&[("a", 1, Set(900))]), entry(&[("b", 1, Cleared)])]).await.unwrap();
+        follow(&mut wakes, &bucket, &[("a", 1, Set(900)), ("b", 1, Cleared)]).await;
         assert_eq!(due(&bucket, 1000).await, [(900, "a".into(), 1)]);
     }
 
@@ -163,9 +163,9 @@ mod tests {
         use AlarmChange::{Cleared, Set};
         let bucket = Bucket::in_memory();
         let (mut old, mut new) = (Wakes::default(), Wakes::default());
-        old.follow(&bucket, &[entry(&[("a", 1, Set(500))])]).await.unwrap();
-        new.follow(&bucket, &[entry(&[("a", 2, Set(500))])]).await.unwrap();
-        old.follow(&bucket, &[entry(&[("a", 1, Cleared)])]).await.unwrap();
+        follow(&mut old, &bucket, &[("a", 1, Set(500))]).await;
+        follow(&mut new, &bucket, &[("a", 2, Set(500))]).await;
+        follow(&mut old, &bucket, &[("a", 1, Cleared)]).await;
         assert_eq!(due(&bucket, 1000).await, [(500, "a".into(), 2)]);
         let left = due_wakes(&bucket, 1000, 1).await.unwrap();
         remove_wake(&bucket, &left[0]).await.unwrap();

@@ -15,9 +15,10 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
 
-use crate::entry::{EntryNo, Outgoing, encode_entry};
-use crate::fold::{Acknowledged, Request};
+use crate::entry::{EntryNo, encode_entry};
+use crate::fold::{Acknowledged, Content, Request};
 use crate::log::{CellTx, LogError, Position, Shared, WAIT_BUDGETS, take_batch, weight};
+use crate::merged::Logged;
 use crate::pacing::{Pacing, Send};
 use crate::publish::publish;
 
@@ -55,8 +56,15 @@ struct Landed {
 }
 
 struct Published {
-    bytes: Bytes,
+    entry: Encoded,
     took: Duration,
+}
+
+/// An entry.
+pub(crate) struct Encoded {
+    pub bytes: Bytes,
+    /// What it consists of.
+    pub transactions: Vec<Logged>,
 }
 
 impl Writer {
@@ -154,7 +162,7 @@ impl Writer {
             self.shared.backlog.fetch_sub(landed.weight, Ordering::Relaxed);
             match landed.outcome {
                 Ok(published) => {
-                    hand_to_fold(&self.shared, &self.fold, landed.number, published.bytes);
+                    hand_to_fold(&self.shared, &self.fold, landed.number, published.entry);
                     self.prefix = self.prefix.next();
                     reached = Some(landed.last);
                 }
@@ -178,24 +186,28 @@ pub(crate) fn hand_to_fold(
     shared: &Shared,
     fold: &mpsc::UnboundedSender<Request>,
     number: EntryNo,
-    bytes: Bytes,
+    entry: Encoded,
 ) {
     shared.entries.fetch_add(1, Ordering::Relaxed);
-    let size = bytes.len() as u64;
-    let keep = shared.kept.load(Ordering::Relaxed) + size <= shared.options.keep_bytes;
-    if keep {
+    let Encoded { bytes, transactions } = entry;
+    let (size, options) = (bytes.len() as u64, &shared.options);
+    let content = if shared.pending.lock().take(number, transactions, options.merge_bytes) {
+        Content::Merged
+    } else if shared.kept.load(Ordering::Relaxed) + size <= options.keep_bytes {
         shared.kept.fetch_add(size, Ordering::Relaxed);
-    }
-    let acknowledged = Acknowledged { number, size, bytes: keep.then_some(bytes) };
+        Content::Kept(bytes)
+    } else {
+        Content::Unread
+    };
     // The fold task ends before the writer only when the log has failed.
-    let _ = fold.send(Request::Acknowledged(acknowledged));
+    let _ = fold.send(Request::Acknowledged(Acknowledged { number, size, content }));
 }
 
 /// Encodes and publishes one entry.
 async fn write(shared: &Arc<Shared>, number: EntryNo, batch: Vec<CellTx>) -> Result<Published, LogError> {
     let pages: usize = batch.iter().map(|tx| tx.pages.len()).sum();
     let session = shared.session.clone();
-    let bytes = if pages < OFFLOAD_PAGES {
+    let entry = if pages < OFFLOAD_PAGES {
         encode(&session, number, batch)?
     } else {
         tokio::task::spawn_blocking(move || encode(&session, number, batch))
@@ -203,27 +215,24 @@ async fn write(shared: &Arc<Shared>, number: EntryNo, batch: Vec<CellTx>) -> Res
             .map_err(|_| LogError::Closed)??
     };
     let start = Instant::now();
-    publish(&shared.bucket, &shared.session, number, &bytes, &shared.hedge, shared.patience(), None).await?;
+    publish(&shared.bucket, &shared.session, number, &entry.bytes, &shared.hedge, shared.patience(), None)
+        .await?;
     failpoint("upload");
-    Ok(Published { bytes, took: start.elapsed() })
+    Ok(Published { entry, took: start.elapsed() })
 }
 
 pub(crate) fn encode(
     session: &celld_ids::SessionId,
     number: EntryNo,
     batch: Vec<CellTx>,
-) -> Result<Bytes, LogError> {
-    let mut files = Vec::with_capacity(batch.len());
+) -> Result<Encoded, LogError> {
+    let mut transactions = Vec::with_capacity(batch.len());
     for tx in batch {
         let CellTx { scope, epoch, txid, commit, pages, timestamp_ms, alarm } = tx;
         match File::transaction(txid, commit, pages, timestamp_ms) {
-            Ok(file) => files.push((scope, epoch, alarm, file)),
+            Ok(file) => transactions.push(Logged { scope, epoch, alarm, file }),
             Err(problem) => return Err(LogError::Malformed { scope, txid, problem }),
         }
     }
-    let outgoing: Vec<Outgoing<'_>> = files
-        .iter()
-        .map(|(scope, epoch, alarm, file)| Outgoing { scope, epoch: *epoch, alarm: *alarm, file })
-        .collect();
-    Ok(encode_entry(session, number, &outgoing))
+    Ok(Encoded { bytes: encode_entry(session, number, &transactions), transactions })
 }
