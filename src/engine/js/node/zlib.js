@@ -37,6 +37,7 @@ const all = {
   ZSTD_error_version_unsupported: 12,
   ZSTD_error_workSpace_tooSmall: 66,
   ...base,
+  constants: Object.freeze({ __proto__: null, ...base.constants, ZSTD_CLEVEL_DEFAULT: 3 }),
 };
 
 export const {

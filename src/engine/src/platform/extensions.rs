@@ -14,7 +14,7 @@ use super::modules::Modules;
 use super::node_files::celld_node;
 use super::node_services::{NoNpm, node_services};
 use super::timers::celld_timers;
-use super::{console, deny, json, ops};
+use super::{console, decoders, deny, json, ops};
 
 deno_core::extension!(
     celld_platform,
@@ -23,6 +23,9 @@ deno_core::extension!(
         ops::op_celld_denied,
         ops::op_celld_timing_safe_equal,
         json::op_celld_json_fits,
+        decoders::op_celld_decoder_new,
+        decoders::op_celld_decoder_reset,
+        decoders::op_celld_decoder_run,
         console::op_celld_console,
         console::op_celld_uncaught,
         ops::op_bootstrap_color_depth,

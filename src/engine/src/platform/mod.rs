@@ -13,6 +13,7 @@ mod blobs;
 pub mod builtins;
 pub mod code_cache;
 pub mod console;
+mod decoders;
 pub mod deny;
 pub mod errors;
 pub mod extensions;

@@ -35,3 +35,55 @@ pub const NODE_OPTIONS: &[Change] = &[("return globalThis.process?.execArgv ?? [
 pub const POSIX_PATH: &[Change] = &[("globalThis.process.cwd()", "\"/\"")];
 pub const WIN32_PATH: &[Change] =
     &[("const { Deno } = globalThis;", "const Deno = { cwd: () => \"/\", env: { get() {} } };")];
+
+// Decoders that tell of data which are broken or truncated (`platform/decoders.rs`).
+pub const ZLIB: &[Change] = &[(
+    "const {
+  BrotliDecoder,
+  BrotliEncoder,
+  op_zlib_crc32,
+  op_zlib_crc32_string,
+  Zlib,
+  ZstdCompress,
+  ZstdDecompress,
+} = core.ops;",
+    "const {
+  BrotliEncoder,
+  op_celld_decoder_new,
+  op_celld_decoder_reset,
+  op_celld_decoder_run,
+  op_zlib_crc32,
+  op_zlib_crc32_string,
+  Zlib,
+  ZstdCompress,
+} = core.ops;
+class Decoder {
+  #isBrotli;
+  #native = null;
+  #callback = null;
+  constructor(mode) {
+    this.#isBrotli = mode === BROTLI_DECODE;
+  }
+  init(params, callback) {
+    this.#native = op_celld_decoder_new(this.#isBrotli, params);
+    this.#callback = callback;
+    return this.#native !== null;
+  }
+  params() {}
+  reset() {
+    op_celld_decoder_reset(this.#native);
+  }
+  close() {}
+  writeSync(flush, input, inOff, inLen, out, outOff, outLen, state) {
+    const failure = op_celld_decoder_run(this.#native, flush, input ?? new Uint8Array(), inOff, inLen, out, outOff, outLen, state);
+    if (failure === null) return true;
+    this.onerror(failure.message, failure.errno, failure.code);
+    return false;
+  }
+  write(flush, input, inOff, inLen, out, outOff, outLen, state) {
+    if (this.writeSync(flush, input, inOff, inLen, out, outOff, outLen, state)) this.#callback();
+  }
+}
+const BrotliDecoder = Decoder;
+const ZstdDecompress = Decoder;",
+)];

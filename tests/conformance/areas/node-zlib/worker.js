@@ -23,6 +23,26 @@ for (const [compress, decompress] of Object.entries(pairs)) {
   test(`${decompress}: bad data`, () => zlib[`${decompress}Sync`](Buffer.from("not compressed")));
   test(`${decompress}: truncated`, () => zlib[`${decompress}Sync`](zlib[`${compress}Sync`](sample).subarray(0, -5)).length);
   test(`${decompress}: maxOutputLength`, () => zlib[`${decompress}Sync`](zlib[`${compress}Sync`](sample), { maxOutputLength: 10 }));
+  test(`${decompress}: nothing`, () => zlib[`${decompress}Sync`](Buffer.alloc(0)).length);
+  test(`${decompress}: small output chunks`, () =>
+    zlib[`${decompress}Sync`](zlib[`${compress}Sync`](sample), { chunkSize: 64 }).equals(sample));
+  for (const [what, data] of [
+    ["bad data", Buffer.from("not compressed")],
+    ["truncated", zlib[`${compress}Sync`](sample).subarray(0, -5)],
+    ["good data", zlib[`${compress}Sync`](sample)],
+  ])
+    test(`${decompress}: a stream of ${what}`, async () => {
+      const stream = zlib[`create${decompress[0].toUpperCase()}${decompress.slice(1)}`]();
+      for (const byte of data) stream.write(Buffer.from([byte]));
+      stream.end();
+      let length = 0;
+      try {
+        for await (const chunk of stream) length += chunk.length;
+      } catch (error) {
+        return "an error";
+      }
+      return length;
+    });
   test(`${compress}: stream`, async () => {
     const chunks = [];
     const stream = zlib[`create${compress[0].toUpperCase()}${compress.slice(1)}`]();
