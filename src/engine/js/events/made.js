@@ -49,7 +49,11 @@ function cancel(reader, reason) {
 }
 
 /** Takes the bytes of `chunk` to the host. Returns one of the constants above. */
-function write(sink, chunk, isOurs) {
+function write(sink, chunk, isOurs, takesText) {
+  if (takesText && typeof chunk === "string") {
+    chunk = core.encode(chunk);
+    isOurs = true;
+  }
   const bytes = bytesOf(chunk);
   const length = TypedArrayPrototypeGetByteLength(bytes);
   if (length === 0) return ROOM_LEFT;
@@ -57,14 +61,14 @@ function write(sink, chunk, isOurs) {
   return length <= SMALL ? op_body_copy(sink, bytes) : op_body_give(sink, TypedArrayPrototypeSlice(bytes));
 }
 
-async function pump(reader, sink, isOurs) {
+async function pump(reader, sink, isOurs, takesText) {
   let settle;
   let fail;
   const request = {
     [takesFirst]: true,
     chunkSteps(chunk) {
       try {
-        settle(write(sink, chunk, isOurs));
+        settle(write(sink, chunk, isOurs, takesText));
       } catch (error) {
         fail(error);
       }
@@ -97,16 +101,17 @@ async function pump(reader, sink, isOurs) {
  * The resource by which the host reads `stream`, which is locked from now on.
  *
  * A byte stream takes the buffers of its chunks away from the code that enqueues them, so that they go to the host as they are, and
- * are free again as soon as they are on the wire. Those of other streams are copied: the code may go on to write to them.
+ * are free again as soon as they are on the wire. Those of other streams are copied: the code may go on to write to them. A chunk that
+ * is a string is an error, or taken as UTF-8.
  */
-function resourceForStream(stream, length) {
+function resourceForStream(stream, length, takesText = false) {
   const reader = acquireReadableStreamDefaultReader(stream);
   const sink = op_body_sink();
   const rid = op_body_leave(sink, length ?? -1);
   PromisePrototypeThen(op_body_unread(sink), (isUnread) => {
     if (isUnread) cancel(reader, "resource closed");
   }, nothing);
-  pump(reader, sink, isByteStream(stream));
+  pump(reader, sink, isByteStream(stream), takesText);
   return rid;
 }
 
