@@ -15,7 +15,7 @@ pub struct Page {
 
 impl Page {
     /// A page of zeros: what SQLite reads where the file grew and nothing was written. All of them share their bytes.
-    pub(crate) fn zero(pgno: u32) -> Page {
+    pub fn zero(pgno: u32) -> Page {
         static ZEROS: LazyLock<Arc<[u8]>> = LazyLock::new(|| Arc::from([0; PAGE_SIZE].as_slice()));
         Page { pgno, data: ZEROS.clone() }
     }

@@ -3,9 +3,8 @@
 //! The order carries the proof: first the history, then the mark in the session record (only while no successor has claimed
 //! it), and only then the entries' objects are deleted.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -22,6 +21,7 @@ use crate::json::RecordError;
 use crate::keys::{self, HistoryName};
 use crate::log::{LogError, MAX_FOLDED_CELLS, Shared};
 use crate::merged::{Kept, Logged, Merged};
+use crate::pending::{Given, Late};
 use crate::record::{self, Raised, patiently};
 use crate::store::write_object;
 use crate::wakes::Wakes;
@@ -69,42 +69,10 @@ pub enum FoldError {
     Stopped,
 }
 
-/// An entry that stands in the bucket and may be folded.
-pub(crate) struct Acknowledged {
-    pub number: EntryNo,
-    /// Bytes of the object.
-    pub size: u64,
-    pub content: Content,
-}
-
-/// Where the transactions of an acknowledged entry are.
-pub(crate) enum Content {
-    /// In [`Pending`](crate::merged::Pending).
-    Merged,
-    /// In these bytes, which are the object's.
-    Kept(Bytes),
-    /// Only in the bucket.
-    Unread,
-}
-
-impl Acknowledged {
-    fn bytes(&self) -> Option<&Bytes> {
-        match &self.content {
-            Content::Kept(bytes) => Some(bytes),
-            Content::Merged | Content::Unread => None,
-        }
-    }
-
-    /// Bytes of it that are kept in memory.
-    fn kept(&self) -> u64 {
-        self.bytes().map_or(0, |bytes| bytes.len() as u64)
-    }
-}
-
 /// What the fold task is asked.
 pub(crate) enum Request {
-    /// One more entry, in order.
-    Acknowledged(Acknowledged),
+    /// One more entry is acknowledged, and pending.
+    Acknowledged(EntryNo),
     /// Fold everything that came before this request, then answer.
     Flush(oneshot::Sender<Result<(), FoldError>>),
     /// A cell was restored from so many objects.
@@ -125,20 +93,26 @@ pub(crate) struct Folder {
     /// The last entry that is acknowledged, and the last that is history.
     acknowledged: EntryNo,
     folded: EntryNo,
-    /// Entries in between that are not merged.
-    unmerged: VecDeque<Acknowledged>,
     /// What is being folded; it stays until that has succeeded.
-    batch: Option<Batch>,
-    /// Entries that were acknowledged since the last fold, and their bytes.
-    entries: usize,
-    bytes: u64,
+    chosen: Option<Chosen>,
     /// When to fold what waits.
     due: Option<Instant>,
+    /// When to try again after a failure; nothing is folded before.
+    retry: Option<Instant>,
     /// Entries below the mark whose objects could not be deleted.
     undeleted: Vec<EntryNo>,
     tallies: HashMap<(CellScope, Epoch), Tally>,
     compactions: JoinSet<()>,
     wakes: Wakes,
+}
+
+/// What is being folded.
+#[derive(Clone)]
+enum Chosen {
+    /// Entries that have to be merged first.
+    Late(Arc<[Late]>),
+    /// Transactions.
+    Batch(Batch),
 }
 
 /// Transactions on their way into the history.
@@ -156,11 +130,9 @@ impl Folder {
             requests,
             acknowledged: EntryNo(0),
             folded: EntryNo(0),
-            unmerged: VecDeque::new(),
-            batch: None,
-            entries: 0,
-            bytes: 0,
+            chosen: None,
             due: None,
+            retry: None,
             undeleted: Vec::new(),
             tallies: HashMap::new(),
             compactions: JoinSet::new(),
@@ -175,7 +147,7 @@ impl Folder {
             tokio::select! {
                 request = self.requests.recv() => match request {
                     None => return,
-                    Some(Request::Acknowledged(entry)) => self.take(entry),
+                    Some(Request::Acknowledged(number)) => self.acknowledge(number),
                     Some(Request::Found(scope, epoch, objects)) => self.found(scope, epoch, objects),
                     Some(Request::Flush(reply)) => {
                         let result = self.fold_all().await;
@@ -193,7 +165,8 @@ impl Folder {
                         Err(FoldError::Claimed) => return,
                         Err(error) => {
                             tracing::warn!(session = %self.shared.session, %error, "folding the log failed; trying again");
-                            self.due = Some(Instant::now() + RETRY);
+                            self.retry = Some(Instant::now() + RETRY);
+                            self.due = self.retry;
                         }
                     }
                 }
@@ -202,21 +175,18 @@ impl Folder {
         }
     }
 
-    fn take(&mut self, entry: Acknowledged) {
-        self.acknowledged = entry.number;
-        // It was merged before a fold of which this is the echo.
-        if entry.number <= self.folded {
+    fn acknowledge(&mut self, number: EntryNo) {
+        self.acknowledged = number;
+        // It came before a fold of which this is the echo.
+        if number <= self.folded {
             return;
         }
-        self.entries += 1;
-        self.bytes += entry.size;
-        if !matches!(entry.content, Content::Merged) {
-            self.unmerged.push_back(entry);
-        }
         let options = &self.shared.options;
+        let (entries, bytes) = self.shared.pending.lock().waiting();
         let now = Instant::now();
-        if self.entries >= options.fold_entries || self.bytes >= options.fold_bytes {
-            self.due = Some(self.due.map_or(now, |due| due.min(now)));
+        if entries >= options.fold_entries || bytes >= options.fold_bytes {
+            let earliest = self.retry.map_or(now, |retry| retry.max(now));
+            self.due = Some(self.due.map_or(earliest, |due| due.min(earliest)));
         } else if self.due.is_none() {
             self.due = Some(now + options.fold_interval);
         }
@@ -239,8 +209,7 @@ impl Folder {
                 return Err(error);
             }
         }
-        self.due = None;
-        (self.entries, self.bytes) = (0, 0);
+        (self.due, self.retry) = (None, None);
         Ok(())
     }
 
@@ -264,58 +233,51 @@ impl Folder {
         failpoint("mark");
         self.undeleted.extend(numbers);
         self.folded = last;
-        self.batch = None;
-        let done = self.unmerged.partition_point(|entry| entry.number <= last);
-        let kept: u64 = self.unmerged.drain(..done).map(|entry| entry.kept()).sum();
-        shared.kept.fetch_sub(kept, Ordering::Relaxed);
-        shared.pending.lock().folded(last, &written);
+        self.chosen = None;
+        shared.pending.lock().folded(&written);
         self.delete().await;
         self.tally(written);
         Ok(())
     }
 
-    /// What to fold next: what could not be folded before, what was merged, or entries for which there was no room.
+    /// What to fold next: what could not be folded before, or what comes next in the log.
     async fn next_batch(&mut self) -> Result<Batch, FoldError> {
-        if let Some(batch) = &self.batch {
-            return Ok(batch.clone());
-        }
-        let given = self.shared.pending.lock().give(self.folded);
-        let (last, merged) = match given {
-            Some(given) => given,
-            None => self.merge_late().await?,
+        let shared = self.shared.clone();
+        let chosen = match &self.chosen {
+            Some(chosen) => chosen.clone(),
+            None => match shared.pending.lock().give(&shared.options) {
+                Some(Given::Merged(last, merged)) => Chosen::Batch(Batch { last, merged: Arc::new(merged) }),
+                Some(Given::Late(entries)) => Chosen::Late(entries.into()),
+                // Every acknowledged entry is pending.
+                None => {
+                    let key = keys::log(&shared.session, self.folded.next());
+                    return Err(FoldError::Missing { key });
+                }
+            },
         };
-        Ok(self.batch.insert(Batch { last, merged: Arc::new(merged) }).clone())
+        self.chosen = Some(chosen.clone());
+        let batch = match chosen {
+            Chosen::Batch(batch) => return Ok(batch),
+            Chosen::Late(entries) => self.merge_late(&entries).await?,
+        };
+        shared.pending.lock().merged_late(&batch.merged);
+        self.chosen = Some(Chosen::Batch(batch.clone()));
+        Ok(batch)
     }
 
-    /// Merges entries for which there was no room.
-    async fn merge_late(&mut self) -> Result<(EntryNo, Merged), FoldError> {
-        let shared = self.shared.clone();
-        let mut bytes = 0;
-        let batch: Vec<(EntryNo, Option<Bytes>)> = self
-            .unmerged
-            .iter()
-            .zip(self.folded.0 + 1..)
-            .take_while(|(entry, expected)| entry.number.0 == *expected)
-            .map(|(entry, _)| entry)
-            .take(shared.options.fold_entries.max(1))
-            .take_while(|entry| {
-                let first = bytes == 0;
-                bytes += entry.size;
-                first || bytes <= shared.options.fold_bytes
-            })
-            .map(|entry| (entry.number, entry.bytes().cloned()))
-            .collect();
-        // Every entry is merged or among these.
-        let Some(last) = batch.last().map(|(number, _)| *number) else {
-            return Err(FoldError::Missing { key: keys::log(&shared.session, self.folded.next()) });
-        };
-        let entries: Vec<Entry> = stream::iter(batch)
+    /// Merges entries for which there was no room when they came.
+    async fn merge_late(&self, late: &[Late]) -> Result<Batch, FoldError> {
+        let shared = &self.shared;
+        let last = late.last().map_or(self.folded, |entry| entry.number);
+        let parts: Vec<(EntryNo, Option<Bytes>)> =
+            late.iter().map(|entry| (entry.number, entry.kept.clone())).collect();
+        let entries: Vec<Entry> = stream::iter(parts)
             .map(|(number, kept)| load(&shared.bucket, &shared.session, number, kept).boxed())
             .buffered(PARALLEL)
             .try_collect()
             .await?;
-        let kept = shared.pending.lock().kept.clone();
-        Ok((last, merge(entries, kept).await?))
+        let kept = shared.pending.lock().kept();
+        Ok(Batch { last, merged: Arc::new(merge(entries, kept).await?) })
     }
 
     /// Deletes what lies below the mark. What cannot be deleted now is tried again with the next batch.
@@ -400,7 +362,7 @@ pub(crate) async fn load(
 }
 
 /// Merges the transactions of `entries`, which are in order.
-pub(crate) async fn merge(entries: Vec<Entry>, kept: Kept) -> Result<Merged, FoldError> {
+pub(crate) async fn merge(entries: Vec<Entry>, kept: Arc<Kept>) -> Result<Merged, FoldError> {
     let merged = tokio::task::spawn_blocking(move || {
         let mut merged = Merged::default();
         for Entry { session, number, transactions } in entries {

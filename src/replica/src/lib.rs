@@ -21,6 +21,8 @@ mod disk;
 mod entry;
 mod export;
 mod fold;
+#[cfg(test)]
+mod folding;
 mod hedge;
 mod history;
 mod json;
@@ -32,6 +34,7 @@ mod owner;
 mod pacing;
 mod paged;
 mod pages;
+mod pending;
 #[cfg(test)]
 mod proof;
 mod publish;

@@ -22,7 +22,7 @@ use crate::entry::AlarmChange;
 use crate::fold::{FoldError, Folder, Request};
 use crate::hedge::Hedge;
 use crate::json::RecordError;
-use crate::merged::Pending;
+use crate::pending::Pending;
 use crate::publish::Patience;
 use crate::seal::{SealError, seal_session};
 use crate::writer::Writer;
@@ -264,10 +264,8 @@ pub(crate) struct Shared {
     pub backlog: AtomicU64,
     /// Acknowledged entries.
     pub entries: AtomicU64,
-    /// What is acknowledged and not yet being folded.
+    /// What is acknowledged and not folded.
     pub pending: Mutex<Pending>,
-    /// Bytes of acknowledged entries that are kept in memory as they are.
-    pub kept: AtomicU64,
     /// Cells that this session has added to the history of, up to [`MAX_FOLDED_CELLS`].
     pub folded_cells: Mutex<HashSet<CellScope>>,
 }
@@ -366,7 +364,6 @@ impl SessionLog {
             backlog: AtomicU64::new(0),
             entries: AtomicU64::new(0),
             pending: Mutex::default(),
-            kept: AtomicU64::new(0),
             folded_cells: Mutex::default(),
         });
         let (fold, requests) = mpsc::unbounded_channel();

@@ -2,14 +2,13 @@
 //!
 //! A cell that writes the same pages again and again waits with one version of each, however many transactions there were.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
 use celld_ids::{CellScope, Epoch};
-use celld_ltx::{Checksum, CompactError, File, Header, Page, Txid};
+use celld_ltx::{Checksum, CompactError, File, Header, InvalidFile, LOCK_PAGE, Page, Txid};
 
-use crate::entry::{AlarmChange, EntryNo};
-use crate::fold::Written;
+use crate::entry::AlarmChange;
 use crate::keys::{HistoryName, Level};
 
 /// Transactions that must stay restorable by themselves: nothing is merged over them on the way into the history.
@@ -17,9 +16,6 @@ pub(crate) type Kept = BTreeSet<(CellScope, Txid)>;
 
 /// An object of a cell's history.
 pub(crate) type HistoryObject = (CellScope, HistoryName, Bytes);
-
-/// How many transactions are remembered to be kept apart.
-const MAX_KEPT: usize = 100_000;
 
 /// One transaction of one cell as it stands in an entry.
 pub(crate) struct Logged {
@@ -32,7 +28,7 @@ pub(crate) struct Logged {
 /// Transactions of many cells in the order of the log.
 #[derive(Default)]
 pub(crate) struct Merged {
-    cells: HashMap<(CellScope, Epoch), Cell>,
+    cells: BTreeMap<(CellScope, Epoch), Cell>,
     /// Bytes of all pages.
     bytes: u64,
 }
@@ -52,10 +48,12 @@ struct Run {
     max_txid: Txid,
 }
 
-/// Transactions between which the database does not change its size: of each page the last version counts.
+/// Transactions between which the database does not shrink: of each page the last version counts.
 struct Piece {
     header: Header,
     pages: BTreeMap<u32, Page>,
+    /// Where the database grew and nothing was written: it reads as zeros, whatever was there long before.
+    zeros: BTreeSet<u32>,
     post_apply: Option<Checksum>,
 }
 
@@ -63,20 +61,32 @@ impl Piece {
     /// Takes the next transactions, if that is possible. Returns by how many bytes the pages grow.
     fn take(&mut self, file: &File) -> Option<u64> {
         let header = file.header();
-        if header.commit != self.header.commit
-            || header.pre_apply.is_some()
-            || self.header.pre_apply.is_some()
-        {
+        let before = self.header.commit;
+        if header.commit < before || header.pre_apply.is_some() || self.header.pre_apply.is_some() {
             return None;
         }
         self.header.max_txid = header.max_txid;
         self.header.timestamp_ms = header.timestamp_ms;
+        self.header.commit = header.commit;
+        self.zeros.extend((before + 1..=header.commit).filter(|pgno| *pgno != LOCK_PAGE));
         Some(self.add(file.pages()))
     }
 
     fn add(&mut self, pages: &[Page]) -> u64 {
-        let new = pages.iter().filter(|page| self.pages.insert(page.pgno, (*page).clone()).is_none());
-        new.map(|page| page.data.len() as u64).sum()
+        let mut grown = 0;
+        for page in pages {
+            self.zeros.remove(&page.pgno);
+            if self.pages.insert(page.pgno, page.clone()).is_none() {
+                grown += page.data.len() as u64;
+            }
+        }
+        grown
+    }
+
+    fn file(&self) -> Result<File, InvalidFile> {
+        let mut pages = self.pages.clone();
+        pages.extend(self.zeros.iter().map(|pgno| (*pgno, Page::zero(*pgno))));
+        File::new(self.header, pages.into_values().collect(), self.post_apply)
     }
 }
 
@@ -113,12 +123,22 @@ impl Merged {
         self.bytes += match run.pieces.last_mut().and_then(|piece| piece.take(&file)) {
             Some(grown) => grown,
             None => {
-                let mut piece = Piece { header, pages: BTreeMap::new(), post_apply: file.post_apply() };
+                let mut piece = Piece {
+                    header,
+                    pages: BTreeMap::new(),
+                    zeros: BTreeSet::new(),
+                    post_apply: file.post_apply(),
+                };
                 let grown = piece.add(file.pages());
                 run.pieces.push(piece);
                 grown
             }
         };
+    }
+
+    /// Bytes of all pages.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
     }
 
     /// The last change of each cell's alarm.
@@ -142,69 +162,8 @@ impl Merged {
 
 impl Run {
     fn file(&self) -> Result<File, CompactError> {
-        let files: Result<Vec<File>, _> = self
-            .pieces
-            .iter()
-            .map(|piece| File::new(piece.header, piece.pages.values().cloned().collect(), piece.post_apply))
-            .collect();
+        let files: Result<Vec<File>, _> = self.pieces.iter().map(Piece::file).collect();
         celld_ltx::compact(&files?)
-    }
-}
-
-/// What the writer has acknowledged and the fold task has not taken yet. Both share it, so that transactions are merged at once, also
-/// while a fold is under way.
-#[derive(Default)]
-pub(crate) struct Pending {
-    merged: Merged,
-    /// The entries whose transactions these are, all that there are in between: the first and the last.
-    range: Option<(EntryNo, EntryNo)>,
-    /// Bytes of pages that the fold task has taken and still holds.
-    folding: u64,
-    /// The last entry that was not taken because there was no room. All after it are not taken either, until it is folded.
-    refused: Option<EntryNo>,
-    pub kept: Kept,
-}
-
-impl Pending {
-    /// Takes the transactions of an acknowledged entry, unless the pages would have more than `most` bytes.
-    pub fn take(&mut self, number: EntryNo, transactions: Vec<Logged>, most: u64) -> bool {
-        let bytes: usize =
-            transactions.iter().flat_map(|tx| tx.file.pages()).map(|page| page.data.len()).sum();
-        // More than they will add if pages are replaced.
-        if self.refused.is_some() || self.folding + self.merged.bytes + bytes as u64 > most {
-            self.refused = Some(number);
-            return false;
-        }
-        for tx in transactions {
-            self.merged.add(tx, &self.kept);
-        }
-        self.range = Some((self.range.map_or(number, |(first, _)| first), number));
-        true
-    }
-
-    /// Gives what was taken to the fold task, if it follows the entry `folded`, with the last entry's number.
-    pub fn give(&mut self, folded: EntryNo) -> Option<(EntryNo, Merged)> {
-        let (_, last) = self.range.take_if(|(first, _)| *first == folded.next())?;
-        let merged = std::mem::take(&mut self.merged);
-        self.folding = merged.bytes;
-        Some((last, merged))
-    }
-
-    /// Everything up to the entry `folded` is history, in the objects that were `written`.
-    pub fn folded(&mut self, folded: EntryNo, written: &[Written]) {
-        for Written { scope, name, .. } in written {
-            self.kept.remove(&(scope.clone(), name.max));
-        }
-        self.folding = 0;
-        self.refused.take_if(|refused| *refused <= folded);
-    }
-
-    /// Keeps a transaction apart from those after it.
-    pub fn keep(&mut self, scope: CellScope, txid: Txid) {
-        if self.kept.len() >= MAX_KEPT {
-            self.kept.pop_first();
-        }
-        self.kept.insert((scope, txid));
     }
 }
 
@@ -256,36 +215,24 @@ mod tests {
     }
 
     #[test]
+    fn a_database_that_grows_waits_with_one_version_of_each_page_too() {
+        // Every second page of those that are added is never written.
+        let transactions = (1..=50).map(|n| tx("a", n, 2 * n as u32, &[(1, n as u8), (2 * n as u32, 7)]));
+        let merged = merged(transactions.collect(), &Kept::new());
+        assert_eq!(merged.bytes(), 51 * PAGE_SIZE as u64);
+        let [((1, 50), file)] = &objects(&merged, "a")[..] else { panic!("one object") };
+        let filled = |pgno: u32| if pgno == 1 { 50 } else { 7 * u8::from(pgno.is_multiple_of(2)) };
+        let expected: Vec<Page> = (1..=100).map(|pgno| page(pgno, filled(pgno))).collect();
+        assert_eq!(file.pages(), expected);
+    }
+
+    #[test]
     fn a_transaction_that_is_kept_ends_its_object_and_so_does_a_hole() {
         let kept = Kept::from([(scope("a"), Txid(2))]);
         let numbers = [1, 2, 3, 4, 6, 7];
         let merged = merged(numbers.map(|n| tx("a", n, 1, &[(1, n as u8)])).into(), &kept);
         let ranges: Vec<(u64, u64)> = objects(&merged, "a").into_iter().map(|(range, _)| range).collect();
         assert_eq!(ranges, [(1, 2), (3, 4), (6, 7)]);
-    }
-
-    #[test]
-    fn entries_without_room_are_not_taken_until_they_are_folded() {
-        let mut pending = Pending::default();
-        let most = 2 * PAGE_SIZE as u64;
-        assert!(pending.take(EntryNo(1), vec![tx("a", 1, 1, &[(1, 1)])], most));
-        assert!(pending.take(EntryNo(2), vec![tx("a", 2, 1, &[(1, 2)])], most));
-        // It is not known before that the page is the same.
-        assert!(!pending.take(EntryNo(3), vec![tx("a", 3, 1, &[(1, 3)]), tx("a", 4, 1, &[(1, 3)])], most));
-        // What follows is not taken, although there would be room: a fold goes on from one entry to the next.
-        assert!(!pending.take(EntryNo(4), vec![tx("a", 5, 1, &[(1, 5)])], most));
-
-        let (last, taken) = pending.give(EntryNo(0)).unwrap();
-        assert_eq!((last, taken.bytes), (EntryNo(2), PAGE_SIZE as u64));
-        pending.folded(EntryNo(2), &[]);
-        assert!(pending.give(EntryNo(2)).is_none());
-        assert!(!pending.take(EntryNo(5), vec![tx("a", 6, 1, &[(1, 6)])], most));
-        pending.folded(EntryNo(5), &[]);
-        assert!(pending.take(EntryNo(6), vec![tx("a", 7, 1, &[(1, 7)])], most));
-        assert_eq!(pending.give(EntryNo(5)).unwrap().0, EntryNo(6));
-        // What is being folded counts too.
-        assert!(pending.take(EntryNo(7), vec![tx("a", 8, 1, &[(1, 8)])], most));
-        assert!(!pending.take(EntryNo(8), vec![tx("a", 9, 1, &[(1, 9)])], most));
     }
 
     /// Sizes that grow and shrink, and pages that are not all written.

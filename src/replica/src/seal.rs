@@ -249,7 +249,7 @@ async fn fold_tail(
             bytes += loaded.iter().flat_map(|e| &e.transactions).map(|tx| tx.ltx.len() as u64).sum::<u64>();
             entries.extend(loaded);
         }
-        let merged = Arc::new(merge(entries, Kept::new()).await?);
+        let merged = Arc::new(merge(entries, Arc::new(Kept::new())).await?);
         wakes.follow(bucket, merged.alarms()).await?;
         write_history(bucket, merged).await?;
     }

@@ -16,7 +16,7 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
 
 use crate::entry::{EntryNo, encode_entry};
-use crate::fold::{Acknowledged, Content, Request};
+use crate::fold::Request;
 use crate::log::{CellTx, LogError, Position, Shared, WAIT_BUDGETS, take_batch, weight};
 use crate::merged::Logged;
 use crate::pacing::{Pacing, Send};
@@ -189,18 +189,9 @@ pub(crate) fn hand_to_fold(
     entry: Encoded,
 ) {
     shared.entries.fetch_add(1, Ordering::Relaxed);
-    let Encoded { bytes, transactions } = entry;
-    let (size, options) = (bytes.len() as u64, &shared.options);
-    let content = if shared.pending.lock().take(number, transactions, options.merge_bytes) {
-        Content::Merged
-    } else if shared.kept.load(Ordering::Relaxed) + size <= options.keep_bytes {
-        shared.kept.fetch_add(size, Ordering::Relaxed);
-        Content::Kept(bytes)
-    } else {
-        Content::Unread
-    };
+    shared.pending.lock().take(number, entry, &shared.options);
     // The fold task ends before the writer only when the log has failed.
-    let _ = fold.send(Request::Acknowledged(Acknowledged { number, size, content }));
+    let _ = fold.send(Request::Acknowledged(number));
 }
 
 /// Encodes and publishes one entry.
