@@ -97,7 +97,7 @@ class Encoder {
   }
 
   #stream(stream, length) {
-    this.rids.push(length === undefined ? resourceForStream(this.#gated(stream), undefined, true) : stream);
+    this.rids.push(length === undefined ? resourceForStream(this.#gated(stream)) : stream);
     return this.rids.length - 1;
   }
 

@@ -2,11 +2,7 @@
 
 import { core } from "ext:core/mod.js";
 
-/** The bytes of a chunk: of any view or buffer, and of nothing else. */
-function bytesOf(chunk) {
-  if (ArrayBuffer.isView(chunk)) return new Uint8Array(chunk.buffer, chunk.byteOffset, chunk.byteLength);
-  if (core.isAnyArrayBuffer(chunk)) return new Uint8Array(chunk);
-  throw new TypeError("This ReadableStream did not return bytes.");
-}
+/** The bytes of a chunk: of any view or buffer, and of nothing else. None of a buffer that was taken away. No code of the user runs. */
+const { bytesOfChunk: bytesOf } = core.loadExtScript("ext:deno_web/06_streams.js");
 
 export { bytesOf };

@@ -231,9 +231,8 @@ impl HttpBody for Body {
         match self {
             Body::Empty => true,
             Body::Full(bytes) => bytes.is_empty(),
-            Body::Stream { .. } => false,
+            Body::Stream { .. } | Body::Made(_) => false,
             Body::Upload(upload) => upload.is_over(),
-            Body::Made(made) => made.is_over(),
             Body::Answer { inner, .. } | Body::Elsewhere { inner, .. } => inner.is_end_stream(),
         }
     }

@@ -22,16 +22,30 @@ use super::isolate::IsolateState;
 
 /// Bytes that may wait for the reader before the writer has to.
 const ROOM: usize = 64 * 1024;
-/// Chunks that wait are put together as long as they have no more bytes than this: each is a part of its own on the wire.
+/// Chunks are put together as long as they have no more bytes than this: each part is one of its own on the wire and in memory.
 const TOGETHER: usize = 4 * 1024;
+/// What a chunk counts at least, in bytes: whoever writes tiny ones makes way for others in time.
+const LEAST: usize = 64;
 /// Why a body ends that nobody makes any more.
 const ENDED: &str = "the code that makes it was ended";
 
+/// Bytes that go on together, and what they count.
+#[derive(Debug, Default)]
+struct Part {
+    bytes: Bytes,
+    weight: usize,
+}
+
 #[derive(Debug, Default)]
 struct Pipe {
-    chunks: VecDeque<Bytes>,
-    /// Bytes in them.
+    parts: VecDeque<Part>,
+    /// Small chunks behind them.
+    small: BytesMut,
+    small_weight: usize,
+    /// What all of them count.
     waiting: usize,
+    /// How many chunks were written.
+    written: u64,
     /// How it ended, as soon as it did; an error is taken by the reader.
     end: Option<Result<(), BodyError>>,
     /// Nobody reads it any more.
@@ -48,27 +62,43 @@ impl Pipe {
         self.waiting < ROOM
     }
 
-    /// What the reader gets next.
-    fn next(&mut self) -> Option<Bytes> {
-        let first = self.pop(usize::MAX)?;
-        let Some(second) = self.pop(TOGETHER.saturating_sub(first.len())) else { return Some(first) };
-        let mut together = BytesMut::with_capacity(TOGETHER);
-        together.extend_from_slice(&first);
-        together.extend_from_slice(&second);
-        while let Some(chunk) = self.pop(TOGETHER - together.len()) {
-            together.extend_from_slice(&chunk);
-        }
-        Some(together.freeze())
+    /// Begins to write `len` bytes.
+    fn count(&mut self, len: usize) -> usize {
+        let weight = len.max(LEAST);
+        self.written += 1;
+        self.waiting += weight;
+        weight
     }
 
-    /// The next chunk if it has `most` bytes at most.
-    fn pop(&mut self, most: usize) -> Option<Bytes> {
-        if self.chunks.front()?.len() > most {
-            return None;
+    fn push(&mut self, bytes: Bytes) {
+        self.end_small();
+        let weight = self.count(bytes.len());
+        self.parts.push_back(Part { bytes, weight });
+    }
+
+    fn copy(&mut self, bytes: &[u8]) {
+        if self.small.len() + bytes.len() > TOGETHER {
+            self.end_small();
         }
-        let chunk = self.chunks.pop_front()?;
-        self.waiting -= chunk.len();
-        Some(chunk)
+        self.small_weight += self.count(bytes.len());
+        self.small.extend_from_slice(bytes);
+    }
+
+    fn end_small(&mut self) {
+        if !self.small.is_empty() {
+            let bytes = self.small.split().freeze();
+            self.parts.push_back(Part { bytes, weight: std::mem::take(&mut self.small_weight) });
+        }
+    }
+
+    /// What the reader gets next.
+    fn next(&mut self) -> Option<Bytes> {
+        if self.parts.is_empty() {
+            self.end_small();
+        }
+        let Part { bytes, weight } = self.parts.pop_front()?;
+        self.waiting -= weight;
+        Some(bytes)
     }
 
     /// Wakes both who wait at the writing end.
@@ -83,6 +113,8 @@ impl Pipe {
 #[derive(Debug)]
 pub struct MadeBody {
     pipe: Arc<Mutex<Pipe>>,
+    /// Something was read that may not be on the wire yet.
+    is_flowing: bool,
     /// The length in bytes, when code has promised one.
     pub(super) length: Option<u64>,
     /// Resolves when the code that makes it was ended and will never go on.
@@ -92,7 +124,10 @@ pub struct MadeBody {
 impl MadeBody {
     pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
         let mut pipe = self.pipe.lock();
-        if let Some(chunk) = pipe.next() {
+        // A body that fails before its second chunk is none, as on the platform.
+        let is_none = pipe.written < 2 && !self.is_flowing && matches!(pipe.end, Some(Err(_)));
+        if !is_none && let Some(chunk) = pipe.next() {
+            self.is_flowing = true;
             if pipe.has_room()
                 && let Some(writer) = pipe.writer.take()
             {
@@ -104,18 +139,19 @@ impl MadeBody {
             None => {
                 pipe.end = None;
                 pipe.reader = Some(cx.waker().clone());
+                self.is_flowing = false;
                 drop(pipe);
                 self.ended.as_mut().poll(cx).map(|()| Some(Err(BodyError::Cut(ENDED.to_owned()))))
             }
             Some(Ok(())) => Poll::Ready(None),
+            // The reader drops what is not on the wire when it hears of the error: it gets the time to send it.
+            Some(Err(error)) if std::mem::take(&mut self.is_flowing) => {
+                pipe.end = Some(Err(error));
+                cx.waker().wake_by_ref();
+                Poll::Pending
+            }
             Some(Err(error)) => Poll::Ready(Some(Err(error))),
         }
-    }
-
-    /// Nothing is left of it.
-    pub(super) fn is_over(&self) -> bool {
-        let pipe = self.pipe.lock();
-        pipe.chunks.is_empty() && matches!(pipe.end, Some(Ok(())))
     }
 }
 
@@ -123,7 +159,8 @@ impl Drop for MadeBody {
     fn drop(&mut self) {
         let mut pipe = self.pipe.lock();
         pipe.is_gone = true;
-        let unread = std::mem::take(&mut pipe.chunks);
+        let unread = std::mem::take(&mut pipe.parts);
+        pipe.small = BytesMut::new();
         pipe.waiting = 0;
         pipe.wake_writer();
         drop(pipe);
@@ -154,13 +191,12 @@ impl BodySink {
         }
     }
 
-    fn write(&self, chunk: Bytes) -> u32 {
+    fn write(&self, write: impl FnOnce(&mut Pipe)) -> u32 {
         let mut pipe = self.0.lock();
         if pipe.is_gone {
             return GONE;
         }
-        pipe.waiting += chunk.len();
-        pipe.chunks.push_back(chunk);
+        write(&mut pipe);
         let state = if pipe.has_room() { ROOM_LEFT } else { FULL };
         let reader = pipe.reader.take();
         drop(pipe);
@@ -196,20 +232,20 @@ pub(crate) fn op_body_leave(state: &mut OpState, #[cppgc] sink: &BodySink, lengt
     // Lengths of bodies are whole numbers below 2^53.
     let length = (length >= 0.0).then_some(length as u64);
     let ended = Box::pin(state.borrow::<Rc<IsolateState>>().ended.borrow().clone().cancelled_owned());
-    let body = Body::Made(MadeBody { pipe: sink.0.clone(), length, ended });
+    let body = Body::Made(MadeBody { pipe: sink.0.clone(), is_flowing: false, length, ended });
     state.resource_table.add(BodyResource::new(body))
 }
 
 /// Takes the buffer of `chunk` itself, which nobody else has: JavaScript cannot look at it any more.
 #[op2]
 pub(crate) fn op_body_give(#[cppgc] sink: &BodySink, #[buffer(detach)] chunk: JsBuffer) -> u32 {
-    sink.write(Bytes::from_owner(chunk))
+    sink.write(|pipe| pipe.push(Bytes::from_owner(chunk)))
 }
 
-/// Takes a copy of `chunk`.
+/// Takes a copy of `chunk`, which should not be large: its bytes are not counted as the code's any more.
 #[op2(fast)]
 pub(crate) fn op_body_copy(#[cppgc] sink: &BodySink, #[buffer] chunk: &[u8]) -> u32 {
-    sink.write(Bytes::copy_from_slice(chunk))
+    sink.write(|pipe| pipe.copy(chunk))
 }
 
 fn room(sink: &BodySink) -> impl Future<Output = bool> + Unpin + use<> {
@@ -264,15 +300,18 @@ pub(crate) fn op_body_fail(#[cppgc] sink: &BodySink, #[string] why: String) {
 mod tests {
     use futures::FutureExt;
     use http_body_util::BodyExt;
-    use hyper::body::Body as HttpBody;
     use tokio_util::sync::CancellationToken;
 
     use super::*;
 
     fn pair(ended: &CancellationToken) -> (BodySink, MadeBody) {
         let sink = BodySink(Arc::default());
-        let body =
-            MadeBody { pipe: sink.0.clone(), length: None, ended: Box::pin(ended.clone().cancelled_owned()) };
+        let body = MadeBody {
+            pipe: sink.0.clone(),
+            is_flowing: false,
+            length: None,
+            ended: Box::pin(ended.clone().cancelled_owned()),
+        };
         (sink, body)
     }
 
@@ -282,8 +321,12 @@ mod tests {
         Some(frame.transpose().map(|f| f.and_then(|f| f.into_data().ok())).map_err(|e| e.to_string()))
     }
 
-    fn chunk(byte: u8, len: usize) -> Bytes {
-        vec![byte; len].into()
+    fn copy(sink: &BodySink, byte: u8, len: usize) -> u32 {
+        sink.write(|pipe| pipe.copy(&vec![byte; len]))
+    }
+
+    fn give(sink: &BodySink, byte: u8, len: usize) -> u32 {
+        sink.write(|pipe| pipe.push(vec![byte; len].into()))
     }
 
     #[test]
@@ -292,26 +335,36 @@ mod tests {
         let mut body = Body::Made(body);
         assert_eq!(next(&mut body), None);
         for byte in 0..3 {
-            assert_eq!(sink.write(chunk(byte, 2)), ROOM_LEFT);
+            assert_eq!(copy(&sink, byte, 2), ROOM_LEFT);
         }
-        assert_eq!(sink.write(chunk(3, TOGETHER)), ROOM_LEFT);
-        sink.write(chunk(4, 1));
+        give(&sink, 3, 1);
+        copy(&sink, 4, TOGETHER);
+        copy(&sink, 5, 1);
         sink.end(Ok(()));
         assert_eq!(next(&mut body), Some(Ok(Some(Bytes::from_static(&[0, 0, 1, 1, 2, 2])))));
-        assert_eq!(next(&mut body), Some(Ok(Some(chunk(3, TOGETHER)))));
-        assert!(!HttpBody::is_end_stream(&body));
-        assert_eq!(next(&mut body), Some(Ok(Some(chunk(4, 1)))));
-        assert!(HttpBody::is_end_stream(&body));
+        assert_eq!(next(&mut body), Some(Ok(Some(Bytes::from_static(&[3])))));
+        assert_eq!(next(&mut body), Some(Ok(Some(vec![4; TOGETHER].into()))));
+        assert_eq!(next(&mut body), Some(Ok(Some(Bytes::from_static(&[5])))));
         assert_eq!(next(&mut body), Some(Ok(None)));
         assert_eq!(next(&mut body), Some(Ok(None)));
+    }
+
+    #[test]
+    fn many_tiny_chunks_leave_no_room() {
+        let (sink, body) = pair(&CancellationToken::new());
+        let mut body = Body::Made(body);
+        let count = (1..).find(|_| copy(&sink, 0, 1) == FULL);
+        assert_eq!(count, Some(ROOM / LEAST));
+        assert_eq!(next(&mut body), Some(Ok(Some(vec![0; ROOM / LEAST].into()))));
+        assert_eq!(copy(&sink, 0, 1), ROOM_LEFT);
     }
 
     #[test]
     fn the_writer_waits_for_room() {
         let (sink, body) = pair(&CancellationToken::new());
         let mut body = Body::Made(body);
-        assert_eq!(sink.write(chunk(0, ROOM - 1)), ROOM_LEFT);
-        assert_eq!(sink.write(chunk(1, 10)), FULL);
+        assert_eq!(give(&sink, 0, ROOM - LEAST), ROOM_LEFT);
+        assert_eq!(give(&sink, 1, LEAST), FULL);
         let mut room = room(&sink);
         assert_eq!((&mut room).now_or_never(), None);
         next(&mut body);
@@ -321,25 +374,34 @@ mod tests {
     #[test]
     fn the_writer_hears_that_nobody_reads() {
         let (sink, body) = pair(&CancellationToken::new());
-        assert_eq!(sink.write(chunk(0, ROOM)), FULL);
+        assert_eq!(give(&sink, 0, ROOM), FULL);
         let (mut room, mut unread) = (room(&sink), unread(&sink));
         assert_eq!(((&mut room).now_or_never(), (&mut unread).now_or_never()), (None, None));
         drop(body);
         assert_eq!((room.now_or_never(), unread.now_or_never()), (Some(false), Some(true)));
-        assert_eq!(sink.write(chunk(0, 1)), GONE);
+        assert_eq!(give(&sink, 0, 1), GONE);
     }
 
     #[test]
-    fn what_was_written_is_read_before_an_error() {
+    fn what_was_written_goes_out_before_an_error() {
+        let broken = Some(Err("the body was cut off: broken".to_owned()));
         let (sink, body) = pair(&CancellationToken::new());
         let mut body = Body::Made(body);
-        sink.write(chunk(0, 1));
+        copy(&sink, 0, 1);
+        copy(&sink, 0, 1);
         sink.end(Err(BodyError::Cut("broken".to_owned())));
         sink.end(Ok(()));
-        assert_eq!(next(&mut body), Some(Ok(Some(chunk(0, 1)))));
-        assert_eq!(next(&mut body), Some(Err("the body was cut off: broken".to_owned())));
+        assert_eq!(next(&mut body), Some(Ok(Some(Bytes::from_static(&[0, 0])))));
+        // The reader flushes when nothing comes.
+        assert_eq!(next(&mut body), None);
+        assert_eq!(next(&mut body), broken);
         assert_eq!(next(&mut body), Some(Ok(None)));
         assert_eq!(unread(&sink).now_or_never(), Some(false));
+
+        let (sink, body) = pair(&CancellationToken::new());
+        copy(&sink, 0, 1);
+        sink.end(Err(BodyError::Cut("broken".to_owned())));
+        assert_eq!(next(&mut Body::Made(body)), broken, "nothing, as on the platform");
     }
 
     #[test]
@@ -352,9 +414,9 @@ mod tests {
         let ended = CancellationToken::new();
         let (sink, body) = pair(&ended);
         let mut body = Body::Made(body);
-        sink.write(chunk(0, 1));
+        give(&sink, 0, 1);
         ended.cancel();
-        assert_eq!(next(&mut body), Some(Ok(Some(chunk(0, 1)))));
+        assert_eq!(next(&mut body), Some(Ok(Some(Bytes::from_static(&[0])))));
         assert_eq!(next(&mut body), cut);
     }
 }

@@ -37,6 +37,7 @@ pub fn changes(specifier: &str) -> &'static [Change] {
         "ext:deno_fetch/27_eventsource.js" => url::EVENT_SOURCE,
         "ext:deno_node/_next_tick.ts" => node::NEXT_TICK,
         "ext:deno_node/_zlib_binding.mjs" => node::ZLIB,
+        "ext:deno_node/internal/buffer.mjs" => node::BUFFER,
         "ext:deno_node/internal/timers.mjs" => node::TIMERS,
         "ext:deno_node/internal/errors.ts" => node::NODE_ERRORS,
         "ext:deno_node/internal_binding/node_options.ts" => node::NODE_OPTIONS,

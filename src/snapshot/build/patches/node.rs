@@ -87,3 +87,7 @@ class Decoder {
 const BrotliDecoder = Decoder;
 const ZstdDecompress = Decoder;",
 )];
+
+// Every buffer has memory of its own, as on the platform: what takes the memory of one away, a byte stream or `structuredClone`, takes
+// nothing from others.
+pub const BUFFER: &[Change] = &[("Buffer.poolSize = 8 * 1024;", "Buffer.poolSize = 0;")];

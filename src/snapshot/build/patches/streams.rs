@@ -32,14 +32,17 @@ function createProxy(stream) {
   acquireReadableStreamDefaultReader(stream);
   return moved;
 }
-// The bytes of a chunk of a body: workerd takes every view and every buffer.
+// The bytes of a chunk of a body: workerd takes every view and every buffer, and finds nothing in one that was taken away.
 function bytesOfChunk(chunk) {
   if (ArrayBufferIsView(chunk)) {
-    return isTypedArray(chunk)
-      ? new Uint8Array(TypedArrayPrototypeGetBuffer(chunk), TypedArrayPrototypeGetByteOffset(chunk), TypedArrayPrototypeGetByteLength(chunk))
-      : new Uint8Array(DataViewPrototypeGetBuffer(chunk), DataViewPrototypeGetByteOffset(chunk), DataViewPrototypeGetByteLength(chunk));
+    const isTyped = isTypedArray(chunk);
+    const buffer = isTyped ? TypedArrayPrototypeGetBuffer(chunk) : DataViewPrototypeGetBuffer(chunk);
+    if (isDetachedBuffer(buffer)) return new Uint8Array();
+    return isTyped
+      ? new Uint8Array(buffer, TypedArrayPrototypeGetByteOffset(chunk), TypedArrayPrototypeGetByteLength(chunk))
+      : new Uint8Array(buffer, DataViewPrototypeGetByteOffset(chunk), DataViewPrototypeGetByteLength(chunk));
   }
-  if (isAnyArrayBuffer(chunk)) return new Uint8Array(chunk);
+  if (isAnyArrayBuffer(chunk)) return isDetachedBuffer(chunk) ? new Uint8Array() : new Uint8Array(chunk);
   throw new TypeError('This ReadableStream did not return bytes.');
 }",
     ),
@@ -114,6 +117,7 @@ function resourceForReadableStream(stream, length, onError) {
         "  resourceForReadableStream,
   setUpReadableByteStreamController,",
         "  resourceForReadableStream,
+  bytesOfChunk,
   setResourceForStream,
   acquireReadableStreamDefaultReader,
   readableStreamDefaultReaderRead,

@@ -472,3 +472,15 @@ test(
   async (client) => (await client.request("/back-partly", { method: "POST", body: "abcdefgh" })).status,
   500,
 );
+test("a body of small parts of large buffers", (client) => made(client, "/part-views"), "A40000");
+test("a body of texts", async (client) => Buffer.from((await client.request("/texts")).body, "latin1").toString(), "hällo");
+test("a chunk that is taken away before it is read", async (client) => (await client.request("/taken")).body, "def");
+test("a body of views that are not what they say", (client) => made(client, "/own-views"), "A6 B100000");
+/** Whether there is a response, what is in it, and whether it is said to be complete. */
+const broken = async (client, path, what) => {
+  const answer = await client.exchange(`GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`);
+  return [answer.startsWith("HTTP/1.1 200"), answer.includes(what), answer.endsWith("0\r\n\r\n")];
+};
+test("a body that fails later: what was before it is sent", (client) => broken(client, "/fails-later", "line 15;"), [true, true, false]);
+for (let i = 0; i < 5; i++)
+  test(`a body that fails with something odd: ${i}`, (client) => broken(client, `/odd-error-${i}`, "A"), [true, true, false]);

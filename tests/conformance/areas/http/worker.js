@@ -199,3 +199,55 @@ route("/back-partly", async (request) => {
   reader.releaseLock();
   return new Response(request.body, { headers: { "x-read": String(value.length) } });
 });
+route("/part-views", () => new Response(streamOf("bytes", (i) => (i < 2000 ? new Uint8Array(65536).subarray(0, 20).fill(65) : null))));
+route("/texts", () => new Response(streamOf(undefined, (i) => ["häl", "", "lo", null][i])));
+route("/taken", () => {
+  const taken = new TextEncoder().encode("abc");
+  return new Response(
+    new ReadableStream({
+      start(controller) {
+        controller.enqueue(taken);
+        structuredClone(taken, { transfer: [taken.buffer] });
+        controller.enqueue(new TextEncoder().encode("def"));
+        controller.close();
+      },
+    }),
+  );
+});
+route("/fails-later", () =>
+  new Response(
+    streamOf(undefined, (i) => {
+      if (i < 20) return new TextEncoder().encode(`line ${i};`);
+      throw new Error("boom");
+    }),
+  ));
+/** Errors whose text cannot be had. */
+const odd = [
+  {
+    get message() {
+      throw 1;
+    },
+  },
+  { message: Object.create(null) },
+  Object.create(null),
+  Symbol("odd"),
+  undefined,
+];
+for (const [i, error] of odd.entries())
+  route(`/odd-error-${i}`, () =>
+    new Response(
+      streamOf(undefined, (i) => {
+        if (i < 3) return new Uint8Array(1).fill(65);
+        throw error;
+      }),
+    ));
+route("/own-views", () => {
+  class Odd extends Uint8Array {
+    get byteLength() {
+      return 3;
+    }
+  }
+  const large = new Uint8Array(100_000).fill(66);
+  large.constructor = { [Symbol.species]: Float64Array };
+  return new Response(streamOf(undefined, (i) => [new Odd(6).fill(65), large, null][i]));
+});

@@ -101,4 +101,7 @@ export default {
   "read and write BigInt64BE": [8,"0000000000000005",{"$":"bigint","is":"5"}],
   "read and write BigUInt64LE": [8,"0500000000000000",{"$":"bigint","is":"5"}],
   "read and write BigUInt64BE": [8,"0000000000000005",{"$":"bigint","is":"5"}],
+  "a small buffer that is taken away by a byte stream": ["before",0,3,"after"],
+  "a small buffer that is taken away by structuredClone": ["before",0,3,"after"],
+  "a small buffer that is taken away by ArrayBuffer.transfer": ["before",0,3,"after"],
 };

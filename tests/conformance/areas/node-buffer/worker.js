@@ -194,3 +194,15 @@ for (const kind of [
     return [target[`write${kind}`](value), show(target), target[`read${kind}`](0)];
   });
 }
+
+// Buffers share no memory, so what takes that of one away takes nothing from others.
+for (const [how, take] of [
+  ["a byte stream", (given) => new ReadableStream({ type: "bytes", start: (controller) => controller.enqueue(given) })],
+  ["structuredClone", (given) => structuredClone(given, { transfer: [given.buffer] })],
+  ["ArrayBuffer.transfer", (given) => given.buffer.transfer()],
+])
+  test(`a small buffer that is taken away by ${how}`, () => {
+    const [before, given, filled] = [Buffer.from("before"), Buffer.from("given"), Buffer.allocUnsafe(3).fill(1)];
+    take(given);
+    return [String(before), given.length, filled.length, String(Buffer.from("after"))];
+  });
