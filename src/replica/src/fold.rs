@@ -97,7 +97,7 @@ pub(crate) struct Folder {
     chosen: Option<Chosen>,
     /// When to fold what waits.
     due: Option<Instant>,
-    /// When to try again after a failure; nothing is folded before.
+    /// When to try again after a failure; before, only who asks for a fold gets one.
     retry: Option<Instant>,
     /// Entries below the mark whose objects could not be deleted.
     undeleted: Vec<EntryNo>,

@@ -30,7 +30,7 @@ const LEAST: usize = 64;
 const ENDED: &str = "the code that makes it was ended";
 
 /// Bytes that go on together, and what they count.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Part {
     bytes: Bytes,
     weight: usize,

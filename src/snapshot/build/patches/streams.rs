@@ -47,11 +47,6 @@ function bytesOfChunk(chunk) {
 }",
     ),
     (
-        "  // Empty Uint8Array chunk. Re-read.",
-        "  if (TypedArrayPrototypeGetSymbolToStringTag(chunk) !== 'Uint8Array') chunk = bytesOfChunk(chunk);
-  // Empty Uint8Array chunk. Re-read.",
-    ),
-    (
         "        donePromise.reject(
           new TypeError(
             \"Cannot convert value to Uint8Array while consuming the stream\",
@@ -110,7 +105,7 @@ function setResourceForStream(make) {
   resourceForStream = make;
 }
 function resourceForReadableStream(stream, length, onError) {
-  if (resourceForStream !== null) return resourceForStream(stream, length);
+  return resourceForStream(stream, length);
   const reader",
     ),
     (
