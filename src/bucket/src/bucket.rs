@@ -140,6 +140,23 @@ impl Bucket {
         }
     }
 
+    /// Makes creating small objects directly below `prefix` cheap, for one process that creates very many of them: in a directory, they
+    /// go into a journal instead of into a file each. Nothing else changes, for nobody.
+    ///
+    /// Nobody else may know the prefix yet, and nothing may ever have been below it. `false` when there is no journal and every object
+    /// is on its own: the store has no such thing, or something is there.
+    pub async fn begin_journal(&self, prefix: &str) -> Result<bool, BucketError> {
+        let prefix = self.check_prefix(prefix)?;
+        self.0.begin_journal(prefix).await
+    }
+
+    /// Makes what is in the journal of `prefix` objects on their own, and removes the journal. Others do that too when they change
+    /// something below the prefix. Not an error when there is no journal.
+    pub async fn end_journal(&self, prefix: &str) -> Result<(), BucketError> {
+        let prefix = self.check_prefix(prefix)?;
+        self.0.end_journal(prefix).await
+    }
+
     /// Replaces the object if it still has this version.
     pub async fn update(&self, key: &str, bytes: Bytes, version: &Version) -> WriteOutcome {
         match self.check("update", key) {

@@ -31,6 +31,14 @@ pub(crate) trait Store: Send + Sync + 'static {
     fn create_blocking(&self, _key: &str, _bytes: &Bytes) -> Option<WriteOutcome> {
         None
     }
+    /// Begins a journal for the objects directly below `prefix`, where there is such a thing.
+    async fn begin_journal(&self, _prefix: &str) -> Result<bool, BucketError> {
+        Ok(false)
+    }
+    /// Ends it.
+    async fn end_journal(&self, _prefix: &str) -> Result<(), BucketError> {
+        Ok(())
+    }
     async fn update(&self, key: &str, bytes: Bytes, version: &Version) -> WriteOutcome;
     async fn put(&self, key: &str, bytes: Bytes) -> Result<Version, BucketError>;
     /// Begins an object that is written in pieces.

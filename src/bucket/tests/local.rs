@@ -84,6 +84,21 @@ async fn child_process() {
                 println!("> {i}");
             }
         }
+        // The same into a journal, whose oldest objects are deleted.
+        "log" => {
+            assert!(bucket.begin_journal("log").await.unwrap());
+            for i in 1u64.. {
+                assert!(bucket.create_blocking(&format!("log/{i:08}"), &content(i)).unwrap().is_done());
+                println!("> {i}");
+                // Told once more when the oldest are gone.
+                if i.is_multiple_of(50) {
+                    let keys =
+                        (i.saturating_sub(74).max(1)..=i - 25).map(|i| format!("log/{i:08}")).collect();
+                    assert!(bucket.delete_many(keys).await.is_empty());
+                    println!("> {i} {}", i - 25);
+                }
+            }
+        }
         other => panic!("unknown role {other}"),
     }
 }
@@ -169,6 +184,89 @@ async fn a_killed_writer_leaves_whole_objects_and_everything_it_was_told() {
             "opening it alone cleans up"
         );
     }
+}
+
+#[tokio::test]
+async fn a_killed_writer_of_a_journal_leaves_everything_it_was_told() {
+    let dir = tempfile::tempdir().unwrap();
+    for round in 0..8 {
+        let bucket_dir = dir.path().join(round.to_string());
+        let mut child = child("log", &bucket_dir);
+        let mut out = BufReader::new(child.stdout.take().unwrap());
+        // The last one that was created, and the last one that was deleted.
+        let (mut created, mut deleted) = (0, 0);
+        let mut note = |line: &str| {
+            let numbers = line.trim().strip_prefix("> ").unwrap_or("").split_whitespace();
+            let numbers: Vec<u64> = numbers.map(|n| n.parse().unwrap()).collect();
+            created = numbers.first().copied().unwrap_or(created);
+            deleted = numbers.get(1).copied().unwrap_or(deleted);
+            created
+        };
+        let mut line = String::new();
+        while note(&line) < 20 + round * 45 {
+            line.clear();
+            assert_ne!(out.read_line(&mut line).unwrap(), 0);
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        for rest in out.lines() {
+            note(&rest.unwrap());
+        }
+        let bucket = Bucket::local(&bucket_dir).unwrap();
+        let listed = bucket.list("log", None, 9999).await.unwrap();
+        let there: Vec<u64> =
+            listed.iter().map(|l| l.key.trim_start_matches("log/").parse().unwrap()).collect();
+        // What it was not told of may have happened: one more object, or one more round of deletions.
+        let (first, last) = (there[0], *there.last().unwrap());
+        assert!(
+            first == deleted + 1 || first == created - 24 && created.is_multiple_of(50),
+            "{first} {deleted}"
+        );
+        assert!(last == created || last == created + 1, "{last} {created}");
+        assert_eq!(there, (first..=last).collect::<Vec<_>>());
+        // As they are, and as its successor leaves them.
+        for _ in 0..2 {
+            for i in &there {
+                let object = bucket.get(&format!("log/{i:08}")).await.unwrap().unwrap();
+                assert!(object.bytes == content(*i), "{i}");
+            }
+            let seal = format!("log/{:08}", last + 1);
+            assert!(bucket.create(&seal, Bytes::from("seal")).await.is_done());
+            assert_eq!(std::fs::read_dir(bucket_dir.join("journals")).unwrap().count(), 0);
+            bucket.delete(&seal).await.unwrap();
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_directory_of_the_layout_before_becomes_one_of_this_layout() {
+    let dir = tempfile::tempdir().unwrap();
+    let marker = dir.path().join("celld-bucket");
+    let older = |bucket: Bucket| {
+        drop(bucket);
+        std::fs::write(&marker, "celld bucket directory, layout 1\n").unwrap();
+        std::fs::remove_dir(dir.path().join("journals")).unwrap();
+    };
+    let bucket = Bucket::local(dir.path()).unwrap();
+    assert!(bucket.create("a", Bytes::from("hello")).await.is_done());
+    older(bucket);
+    let bucket = Bucket::local(dir.path()).unwrap();
+    assert_eq!(bucket.get("a").await.unwrap().unwrap().bytes, "hello");
+    assert_eq!(std::fs::read_to_string(&marker).unwrap(), "celld bucket directory, layout 2\n");
+    assert!(bucket.begin_journal("log/s").await.unwrap());
+    bucket.end_journal("log/s").await.unwrap();
+    older(bucket);
+    // A process that knows only that layout has it open.
+    let lock = std::fs::File::open(dir.path().join("lock")).unwrap();
+    lock.lock_shared().unwrap();
+    let error = Bucket::local(dir.path()).unwrap_err().to_string();
+    assert!(error.contains("an older version of celld has it open"), "{error}");
+    assert!(std::fs::read_to_string(&marker).unwrap().ends_with("layout 1\n"));
+    drop(lock);
+    assert!(Bucket::local(dir.path()).unwrap().get("a").await.unwrap().is_some());
+    std::fs::write(&marker, "celld bucket directory, layout 3\n").unwrap();
+    let error = Bucket::local(dir.path()).unwrap_err().to_string();
+    assert!(error.contains("another version of celld made it"), "{error}");
 }
 
 #[tokio::test]

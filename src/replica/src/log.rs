@@ -22,6 +22,7 @@ use crate::entry::AlarmChange;
 use crate::fold::{FoldError, Folder, Request};
 use crate::hedge::Hedge;
 use crate::json::RecordError;
+use crate::keys;
 use crate::pending::Pending;
 use crate::publish::Patience;
 use crate::seal::{SealError, seal_session};
@@ -341,7 +342,17 @@ impl SessionLog {
         session: SessionId,
         options: LogOptions,
     ) -> Result<SessionLog, StartError> {
-        if !record::create(&bucket, &session).await? {
+        // Before the record, which is how others learn of the log's place.
+        let place = keys::log_dir(&session);
+        if let Err(error) = bucket.begin_journal(&place).await {
+            tracing::warn!(%error, "the log has no journal; each of its entries is an object of its own");
+        }
+        let created = record::create(&bucket, &session).await;
+        if !matches!(created, Ok(true)) {
+            if let Err(error) = bucket.end_journal(&place).await {
+                tracing::warn!(%error, "an empty journal stays");
+            }
+            created?;
             return Err(StartError::Used(session));
         }
         let mut options = options;
@@ -515,6 +526,8 @@ impl SessionLog {
     async fn fold_and_seal(&self) -> Result<(), CloseError> {
         self.fold().await?;
         let shared = &self.inner.shared;
+        // Empty by now. The seal stays for ever, and needs no journal around it.
+        shared.bucket.end_journal(&keys::log_dir(&shared.session)).await.map_err(SealError::from)?;
         seal_session(&shared.bucket, &shared.session, &shared.session).await?;
         Ok(())
     }

@@ -19,7 +19,7 @@ pub enum Sync {
 /// The disk below one bucket.
 pub(super) struct Disk {
     sync: Sync,
-    /// The first directory that could not be flushed. The kernel reports such a failure once, so a second flush that succeeds
+    /// The first directory or journal that could not be flushed. The kernel reports such a failure once, so a second flush that succeeds
     /// proves nothing about the entries made before: from here on, every operation fails, reading included, so that nobody
     /// takes an object that is merely visible for a durable one.
     failure: OnceLock<String>,
@@ -41,6 +41,13 @@ impl Disk {
             Sync::Durable => fdatasync(file),
             Sync::Never => Ok(()),
         }
+    }
+
+    /// Makes what was written to a file that others read durable.
+    pub(super) fn sync_written(&self, file: impl AsFd) -> Result<(), Errno> {
+        self.sync_file(file).inspect_err(|error| {
+            let _ = self.failure.set(error.to_string());
+        })
     }
 
     /// Makes the entries of a directory durable.

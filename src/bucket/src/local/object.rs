@@ -23,7 +23,15 @@ impl Nonce {
     pub(super) fn random() -> io::Result<Nonce> {
         let mut bytes = [0; 16];
         getrandom::fill(&mut bytes).map_err(|error| io::Error::other(error.to_string()))?;
-        Ok(Nonce(u128::from_le_bytes(bytes)))
+        Ok(Nonce::from_bytes(bytes))
+    }
+
+    pub(super) fn to_bytes(self) -> [u8; 16] {
+        self.0.to_le_bytes()
+    }
+
+    pub(super) fn from_bytes(bytes: [u8; 16]) -> Nonce {
+        Nonce(u128::from_le_bytes(bytes))
     }
 
     pub(super) fn text(self) -> String {

@@ -13,7 +13,9 @@ use super::disk::Sync;
 use crate::{At, BucketError};
 
 const MARKER: &str = "celld-bucket";
-const MARKER_TEXT: &str = "celld bucket directory, layout 1\n";
+const MARKER_TEXT: &str = "celld bucket directory, layout 2\n";
+/// Without `journals/`: whoever knows only this would not see what is in them.
+const OLDER_TEXT: &str = "celld bucket directory, layout 1\n";
 /// What a marker is called until it is complete.
 const NEW_MARKER: &str = ".celld-bucket.";
 
@@ -25,6 +27,7 @@ pub(super) struct Opened {
     pub(super) locks: OwnedFd,
     pub(super) tmp: OwnedFd,
     pub(super) objects: OwnedFd,
+    pub(super) journals: OwnedFd,
     /// Held shared as long as the bucket is open.
     pub(super) lock: File,
 }
@@ -50,8 +53,8 @@ pub(super) fn open(root: &Path, sync: Sync) -> Result<Opened, BucketError> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => make_root(root, sync)?,
         Err(error) => return Err(io_error(root, root, error)),
     }
-    recognise(root, sync)?;
-    for name in ["locks", "tmp", "objects"] {
+    let layout = recognise(root, sync)?;
+    for name in ["locks", "tmp", "objects", "journals"] {
         let path = root.join(name);
         match fs::create_dir(&path) {
             Ok(()) => {}
@@ -70,17 +73,31 @@ pub(super) fn open(root: &Path, sync: Sync) -> Result<Opened, BucketError> {
     sync_dir(root, sync).map_err(fail(root))?;
     // Whoever gets the lock exclusively is alone: what lies in tmp/ was left by processes that are gone.
     match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => empty(&root.join("tmp")).map_err(fail(&root.join("tmp")))?,
+        Ok(()) => {
+            empty(&root.join("tmp")).map_err(fail(&root.join("tmp")))?;
+            if layout == Layout::Older {
+                renew_marker(root, sync)?;
+            }
+        }
         Err(Errno::WOULDBLOCK) => {}
         Err(error) => return Err(io_error(root, lock_path, error.into())),
     }
     lock_retrying(&lock, FlockOperation::LockShared).map_err(|e| io_error(root, &lock_path, e.into()))?;
+    if layout == Layout::Older && recognise(root, sync)? == Layout::Older {
+        return Err(foreign(root, "an older version of celld has it open; stop that first"));
+    }
     let dir = |name: &str| {
         let path = root.join(name);
         rustix::fs::open(&path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
             .map_err(|error| io_error(root, &path, error.into()))
     };
-    Ok(Opened { locks: dir("locks")?, tmp: dir("tmp")?, objects: dir("objects")?, lock })
+    Ok(Opened {
+        locks: dir("locks")?,
+        tmp: dir("tmp")?,
+        objects: dir("objects")?,
+        journals: dir("journals")?,
+        lock,
+    })
 }
 
 /// Takes a lock; a signal does not disturb it.
@@ -109,12 +126,21 @@ fn make_root(root: &Path, sync: Sync) -> Result<(), BucketError> {
     Ok(())
 }
 
+/// What a marker says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Layout {
+    Current,
+    /// The one before, which becomes the current one by saying so.
+    Older,
+}
+
 /// Checks the marker; makes it in an empty directory.
-fn recognise(root: &Path, sync: Sync) -> Result<(), BucketError> {
+fn recognise(root: &Path, sync: Sync) -> Result<Layout, BucketError> {
     let marker = root.join(MARKER);
     for _ in 0..TRIES {
         match fs::read(&marker) {
-            Ok(text) if text == MARKER_TEXT.as_bytes() => return Ok(()),
+            Ok(text) if text == MARKER_TEXT.as_bytes() => return Ok(Layout::Current),
+            Ok(text) if text == OLDER_TEXT.as_bytes() => return Ok(Layout::Older),
             Ok(text) if text.starts_with(b"celld bucket directory, layout ") => {
                 return Err(foreign(
                     root,
@@ -140,13 +166,19 @@ fn recognise(root: &Path, sync: Sync) -> Result<(), BucketError> {
                 ));
             }
         }
-        make_marker(root, &marker, sync)?;
+        make_marker(root, sync)?;
     }
     Err(foreign(root, format!("its file {MARKER} cannot be read")))
 }
 
-fn make_marker(root: &Path, marker: &Path, sync: Sync) -> Result<(), BucketError> {
-    let nonce = super::object::Nonce::random().map_err(|error| io_error(root, marker, error))?;
+/// Writes a marker beside the place where it belongs, and puts it there.
+fn write_marker(
+    root: &Path,
+    sync: Sync,
+    place: impl FnOnce(&Path, &Path) -> io::Result<()>,
+) -> Result<(), BucketError> {
+    let marker = root.join(MARKER);
+    let nonce = super::object::Nonce::random().map_err(|error| io_error(root, &marker, error))?;
     let new = root.join(format!("{NEW_MARKER}{}", nonce.text()));
     let write = || -> io::Result<()> {
         let mut file = OpenOptions::new().write(true).create_new(true).open(&new)?;
@@ -154,15 +186,24 @@ fn make_marker(root: &Path, marker: &Path, sync: Sync) -> Result<(), BucketError
         if sync == Sync::Durable {
             file.sync_all()?;
         }
-        match fs::hard_link(&new, marker) {
-            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
-            _ => {}
-        }
+        place(&new, &marker)?;
         sync_dir(root, sync)
     };
     let written = write();
     let _ = fs::remove_file(&new);
     written.map_err(|error| io_error(root, root, error))
+}
+
+fn make_marker(root: &Path, sync: Sync) -> Result<(), BucketError> {
+    write_marker(root, sync, |new, marker| match fs::hard_link(new, marker) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+        _ => Ok(()),
+    })
+}
+
+/// Replaces the marker of an older layout. The caller is alone with the bucket.
+fn renew_marker(root: &Path, sync: Sync) -> Result<(), BucketError> {
+    write_marker(root, sync, |new, marker| fs::rename(new, marker))
 }
 
 fn sync_dir(path: &Path, sync: Sync) -> io::Result<()> {
