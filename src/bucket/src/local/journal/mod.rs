@@ -55,6 +55,9 @@ pub(super) struct Journals {
     own: Mutex<HashMap<String, Arc<Writer>>>,
     /// What is known of others, by name.
     scans: Mutex<HashMap<String, Arc<Mutex<Scan>>>>,
+    /// Called when a reader that falls asleep is interesting.
+    #[cfg(test)]
+    asleep: Mutex<Option<Box<dyn FnOnce() + Send>>>,
 }
 
 /// What looking into the journal of a directory gives.
@@ -75,7 +78,15 @@ const DIRECTORY: OFlags =
 
 impl Journals {
     pub(super) fn new(dir: OwnedFd, path: PathBuf, disk: Arc<Disk>) -> Journals {
-        Journals { dir: Arc::new(dir), path, disk, own: Mutex::default(), scans: Mutex::default() }
+        Journals {
+            dir: Arc::new(dir),
+            path,
+            disk,
+            own: Mutex::default(),
+            scans: Mutex::default(),
+            #[cfg(test)]
+            asleep: Mutex::default(),
+        }
     }
 
     /// Where the journal of `dir` is, for messages.
@@ -144,6 +155,10 @@ impl Journals {
             }
             self.forget(dir);
         } else if let Some(fd) = self.open(&name)? {
+            #[cfg(test)]
+            if let Some(asleep) = self.asleep.lock().take() {
+                asleep();
+            }
             let found = other(&mut self.scan_of(&name, fd)?.lock())?;
             // It is the same journal: there is never another one of this name.
             if self.exists(&name)? {

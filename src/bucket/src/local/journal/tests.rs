@@ -1,5 +1,6 @@
 use std::collections::BTreeMap;
 use std::fs;
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -286,6 +287,38 @@ async fn a_late_record_never_stands_before_a_file() {
         assert!(matches!(reader.create(&key(3), Bytes::new()).await, WriteOutcome::Refused));
     }
     assert!(!stopped.exists());
+}
+
+/// A reader has opened a journal and sleeps. Meanwhile a successor takes the journal's name and reads it, and then a late record comes.
+#[tokio::test]
+async fn a_reader_that_was_asleep_shows_only_what_will_stand() {
+    for list in [true, false] {
+        let dir = tempfile::tempdir().unwrap();
+        let (bucket, _) = open(dir.path());
+        assert!(bucket.begin_journal("log/s").await.unwrap());
+        for number in 1..=3 {
+            assert!(bucket.create(&key(number), body(number, 100)).await.is_done());
+        }
+        let file =
+            fs::OpenOptions::new().write(true).read(true).open(dir.path().join("journals/log!s/0")).unwrap();
+        let mut late = vec![0; 4096];
+        file.read_exact_at(&mut late, 3 * 4096).unwrap();
+        file.set_len(3 * 4096).unwrap();
+        let (_, successor) = open(dir.path());
+        let (reader, store) = open(dir.path());
+        *store.journals().asleep.lock() = Some(Box::new(move || {
+            assert_eq!(successor.journals().stop("log/s").unwrap().unwrap().len(), 2);
+            file.write_all_at(&late, 3 * 4096).unwrap();
+        }));
+        let seen = if list {
+            reader.list("log/s", None, 9).await.unwrap().len() == 3
+        } else {
+            reader.get(&key(3)).await.unwrap().is_some()
+        };
+        // Whatever it has seen is decided.
+        assert_eq!(dir.path().join("objects/log/s/00000003@").exists(), seen);
+        assert_eq!(segments(dir.path()), 0);
+    }
 }
 
 #[tokio::test]
