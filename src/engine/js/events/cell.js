@@ -7,9 +7,9 @@ import { core } from "ext:core/mod.js";
 import {
   op_cell_acquire,
   op_cell_active,
-  op_cell_gate,
-  op_cell_gate_open,
+  op_cell_hold,
   op_cell_idle,
+  op_cell_next_released,
   op_cell_reset,
   op_delivery_queued,
   op_report_uncaught,
@@ -17,6 +17,9 @@ import {
 import { Event, runInEvent } from "ext:celld_events/context.js";
 import { toError } from "ext:celld_events/errors.js";
 import { closeSocket } from "ext:celld_socket/websocket.js";
+
+const { getAsyncContext, setAsyncContext } = core;
+const drain = core.__drainNextTickAndMacrotasks;
 
 const STARTING = 0;
 const READY = 1;
@@ -143,16 +146,58 @@ function end(cell) {
   if (--cell.active === 0 && cell.phase === READY) op_cell_idle(cell.handle);
 }
 
-/**
- * Resolves `promise` outwards: with its own result, but not before every write that the result can reveal is durable.
- * Nothing that a cell says leaves it by another way.
- */
-function throughGate(cell, value, resolve, reject) {
-  if (op_cell_gate_open(cell.handle)) {
-    resolve(value);
-    return;
+/** What an output gate holds back, and the event that it is part of. */
+class Held {
+  constructor(value, resolve, reject) {
+    this.value = value;
+    this.resolve = resolve;
+    this.reject = reject;
+    this.context = getAsyncContext();
   }
-  op_cell_gate(cell.handle).then(() => resolve(value), reject);
+}
+
+/** All that is held back, by the number that the host knows it by. */
+const held = [];
+
+/** Calls `resolve(value)`, but not before every write that the value can reveal is durable; `reject(error)` if they never will be. */
+function throughGate(cell, value, resolve, reject) {
+  const number = op_cell_hold(cell.handle);
+  if (number < 0) resolve(value);
+  else held[number] = new Held(value, resolve, reject);
+}
+
+function takeHeld(number) {
+  const taken = held[number];
+  held[number] = undefined;
+  return taken;
+}
+
+/** Lets go of whatever is held back by nothing any more, one after the other, with everything that follows from each in between. */
+function releaseHeld() {
+  for (let number = op_cell_next_released(); number >= 0; number = op_cell_next_released()) {
+    const { value, resolve, context } = takeHeld(number);
+    setAsyncContext(context);
+    try {
+      resolve(value);
+    } catch (error) {
+      // What is next must not wait for it.
+      op_report_uncaught(error, "output gate");
+    }
+    setAsyncContext(undefined);
+    drain();
+  }
+}
+
+/** What is held back as `number` will never be let go. */
+function loseHeld(number, message) {
+  const { reject, context } = takeHeld(number);
+  setAsyncContext(context);
+  try {
+    reject(new Error(message));
+  } catch (error) {
+    op_report_uncaught(error, "output gate");
+  }
+  setAsyncContext(undefined);
 }
 
 /** The constructor of `className`, set by `install`. */
@@ -283,6 +328,8 @@ export {
   exclusively,
   GONE,
   install,
+  loseHeld,
+  releaseHeld,
   resetCell,
   throughGate,
 };

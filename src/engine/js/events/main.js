@@ -9,7 +9,16 @@ import {
 } from "ext:core/ops";
 import "ext:celld_events/tick.js";
 import { deliverAlarm } from "ext:celld_events/alarms.js";
-import { cellFor, cells, deliverNext, evict, install as installCells, resetCell } from "ext:celld_events/cell.js";
+import {
+  cellFor,
+  cells,
+  deliverNext,
+  evict,
+  install as installCells,
+  loseHeld,
+  releaseHeld,
+  resetCell,
+} from "ext:celld_events/cell.js";
 import { currentEvent, Event, kEvent, leaveEvent, runInEvent } from "ext:celld_events/context.js";
 import { makeId } from "ext:celld_events/durable_id.js";
 import {
@@ -385,6 +394,8 @@ internals.celldEvents = {
   hung,
   install,
   liveEvents,
+  loseHeld,
   prepare,
+  releaseHeld,
   terminated,
 };

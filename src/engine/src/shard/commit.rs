@@ -65,6 +65,7 @@ pub(super) fn commit(state: &IsolateState, runtime: &mut JsRuntime) {
         }
         resident.changed.notify_waiters();
     }
+    state.gates.committed(|handle| table.failure(handle));
 }
 
 /// Whether there is something for [`discard_failed`].

@@ -42,6 +42,8 @@ deno_core::extension!(
         ops::op_cell_reset,
         ops::op_cell_gate_open,
         ops::op_cell_gate,
+        ops::op_cell_hold,
+        ops::op_cell_next_released,
         ops::op_cell_sync,
         ops::op_cell_bookmark,
         ops::op_cell_bookmark_at,

@@ -29,6 +29,8 @@ pub(super) struct Hooks {
     pub has_entrypoint: v8::Global<v8::Function>,
     pub hung: v8::Global<v8::Function>,
     pub live: v8::Global<v8::Function>,
+    pub lose_held: v8::Global<v8::Function>,
+    pub release_held: v8::Global<v8::Function>,
     pub terminated: v8::Global<v8::Function>,
 }
 
@@ -183,6 +185,8 @@ pub(super) fn install(
         has_entrypoint: hook("hasEntrypoint")?,
         hung: hook("hung")?,
         live: hook("liveEvents")?,
+        lose_held: hook("loseHeld")?,
+        release_held: hook("releaseHeld")?,
         terminated: hook("terminated")?,
     };
     let event_key = text(scope, "eventKey");

@@ -16,8 +16,9 @@ use super::ShardState;
 use super::cells::{Place, Resident};
 use super::commit::{commit, discard_failed, has_failed, unhost};
 use super::events::{ErrorDescription, Events};
+use super::gates::Gates;
 use super::install::{Hooks, install, prepare};
-use super::values::{call, optional, text};
+use super::values::{call, integer, optional, text};
 use crate::deployment::{Deployment, Script};
 use crate::host::{ConsoleLevel, ConsoleLine};
 use crate::platform::builtins;
@@ -42,6 +43,8 @@ pub(crate) struct IsolateState {
     pub queued: Cell<u32>,
     /// The residents whose databases are in this isolate's [`CellTable`], by handle.
     pub hosted: RefCell<Vec<Option<Rc<Resident>>>>,
+    /// What waits at the output gates of its cells.
+    pub gates: Gates,
     /// A newer deployment serves; what is here finishes and leaves.
     pub retiring: Cell<bool>,
     /// Cancelled, and a new one takes its place, when the host has ended all code.
@@ -182,6 +185,7 @@ impl ScriptIsolate {
             events: Events::default(),
             queued: Cell::new(0),
             hosted: RefCell::default(),
+            gates: Gates::default(),
             retiring: Cell::new(false),
             ended: RefCell::default(),
         });
@@ -239,6 +243,9 @@ impl ScriptIsolate {
             }
             *self.pump.borrow_mut() = Some(cx.waker().clone());
             self.poll_event_loop(cx);
+            if self.state.gates.poll(&*self.state.shard.log, cx).is_ready() {
+                cx.waker().wake_by_ref();
+            }
             Poll::Pending
         })
         .await;
@@ -247,8 +254,11 @@ impl ScriptIsolate {
     fn poll_event_loop(&self, cx: &mut Context<'_>) {
         self.was_ended.set(false);
         let (outcome, is_at_rest) = self.enter(|runtime| {
+            self.release_held(runtime);
             let outcome = poll_event_loop(runtime, &self.guard, cx);
-            let is_at_rest = matches!(outcome, Poll::Ready(Ok(()))) && self.state.queued.get() == 0;
+            let is_at_rest = matches!(outcome, Poll::Ready(Ok(())))
+                && self.state.queued.get() == 0
+                && self.state.gates.is_empty();
             (outcome, is_at_rest)
         });
         if is_at_rest && self.state.events.borrow().len() > 0 {
@@ -278,6 +288,21 @@ impl ScriptIsolate {
             }
             // One failure ends a poll early; whatever else is ready comes with the next.
             cx.waker().wake_by_ref();
+        }
+    }
+
+    /// Lets go of what the output gates held back and need not any more.
+    fn release_held(&self, runtime: &mut JsRuntime) {
+        let gates = &self.state.gates;
+        if gates.can_release(self.state.shard.log.durable()) {
+            deno_core::scope!(scope, runtime);
+            call(scope, &self.hooks.release_held, &[]);
+        }
+        while let Some((number, why)) = gates.next_lost() {
+            deno_core::scope!(scope, runtime);
+            let args = [integer(scope, number), text(scope, &why)];
+            call(scope, &self.hooks.lose_held, &args);
+            scope.perform_microtask_checkpoint();
         }
     }
 

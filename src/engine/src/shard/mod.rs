@@ -11,6 +11,7 @@ mod connections;
 mod deliver;
 pub mod events;
 mod extension;
+mod gates;
 pub mod http;
 pub mod ids;
 mod install;

@@ -145,6 +145,25 @@ pub(crate) fn op_cell_gate_open(state: &OpState, #[smi] handle: u32) -> bool {
     resident.is_none_or(|resident| gate_open(state, &resident, handle))
 }
 
+/// As [`op_cell_gate_open`], but the number under which the caller is to keep what the gate holds back; -1 when it is open.
+#[op2(fast)]
+#[smi]
+pub(crate) fn op_cell_hold(state: &OpState, #[smi] handle: u32) -> i32 {
+    let isolate = state.borrow::<Rc<IsolateState>>();
+    match isolate.resident(handle) {
+        Some(resident) if !gate_open(state, &resident, handle) => isolate.gates.hold(handle, resident) as i32,
+        _ => -1,
+    }
+}
+
+/// The next number to let go of; -1 when there is none.
+#[op2(fast)]
+#[smi]
+pub(crate) fn op_cell_next_released(state: &OpState) -> i32 {
+    let isolate = state.borrow::<Rc<IsolateState>>();
+    isolate.gates.next_released(isolate.shard.log.durable()).map_or(-1, |number| number as i32)
+}
+
 /// Resolves when everything that the cell has written up to now and that must be confirmed is durable; rejects when it never
 /// will be.
 #[op2]
