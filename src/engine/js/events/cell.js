@@ -3,7 +3,7 @@
 // Invariant: a delivery starts only when the microtask queue is empty. Storage operations settle in microtasks, so between two
 // of them no other event of the same cell can run, which is what the platform's input gate promises.
 
-import { core } from "ext:core/mod.js";
+import { core, primordials } from "ext:core/mod.js";
 import {
   op_cell_acquire,
   op_cell_active,
@@ -18,6 +18,7 @@ import { Event, runInEvent } from "ext:celld_events/context.js";
 import { toError } from "ext:celld_events/errors.js";
 import { closeSocket } from "ext:celld_socket/websocket.js";
 
+const { SafeMap } = primordials;
 const { getAsyncContext, setAsyncContext } = core;
 const drain = core.__drainNextTickAndMacrotasks;
 
@@ -28,15 +29,20 @@ const GONE = 2;
 /** The code by which a client learns that it may connect again. */
 const RESTART = 1012;
 
-/** Every cell whose instance lives in this isolate, by class and ID. */
-const cells = new Map();
+/** Every cell whose instance lives in this isolate, by class and by ID. */
+const cells = new SafeMap();
 
 /** Deliveries that may run as soon as the microtask queue is empty, oldest first. */
 const ready = [];
 let readyHead = 0;
 
-function cellKey(className, id) {
-  return className + ":" + id;
+/** The record of a cell that is here; undefined if it is not. */
+function findCell(className, id) {
+  return cells.get(className)?.get(id);
+}
+
+function* allCells() {
+  for (const ofClass of cells.values()) yield* ofClass.values();
 }
 
 class Cell {
@@ -211,23 +217,24 @@ function install(exportsOf, stateFactory) {
 
 /** The record of a cell of this shard, started if it is not there yet. */
 function cellFor(className, id, name) {
-  const key = cellKey(className, id);
-  let cell = cells.get(key);
+  let cell = findCell(className, id);
   if (cell === undefined) {
     cell = new Cell(className, id, name);
-    cells.set(key, cell);
-    start(cell, key);
+    let ofClass = cells.get(className);
+    if (ofClass === undefined) cells.set(className, ofClass = new SafeMap());
+    ofClass.set(id, cell);
+    start(cell);
   } else if (cell.name === undefined && name !== undefined) {
     cell.name = name;
   }
   return cell;
 }
 
-async function start(cell, key) {
+async function start(cell) {
   try {
     cell.handle = await op_cell_acquire(cell.className, cell.id);
   } catch (error) {
-    drop(cell, key, error);
+    drop(cell, error);
     return;
   }
   op_cell_active(cell.handle);
@@ -243,7 +250,7 @@ async function start(cell, key) {
   } catch (error) {
     op_report_uncaught(error, `constructor of ${cell.className}`);
     const handle = cell.handle;
-    drop(cell, key, error);
+    drop(cell, error);
     op_cell_reset(handle);
     return;
   }
@@ -254,10 +261,11 @@ async function start(cell, key) {
 }
 
 /** Takes the cell out of this isolate and fails whatever it was doing or about to do. */
-function drop(cell, key, error) {
+function drop(cell, error) {
   cell.phase = GONE;
   cell.firing = false;
-  if (cells.get(key) === cell) cells.delete(key);
+  const ofClass = cells.get(cell.className);
+  if (ofClass.get(cell.id) === cell) ofClass.delete(cell.id);
   const queue = cell.queue;
   cell.queue = [];
   for (const delivery of queue) delivery.fail(error);
@@ -274,10 +282,9 @@ function drop(cell, key, error) {
 
 /** The host's order to give a cell up: for a new deployment, for memory, or because its storage failed. */
 function evict(className, id, reason) {
-  const key = cellKey(className, id);
-  const cell = cells.get(key);
+  const cell = findCell(className, id);
   if (cell === undefined) return;
-  drop(cell, key, reason === undefined ? gone() : Object.assign(new Error(reason), { durableObjectReset: true }));
+  drop(cell, reason === undefined ? gone() : Object.assign(new Error(reason), { durableObjectReset: true }));
 }
 
 /** Runs `callback` while no event is delivered to the cell; settles as it does. */
@@ -311,21 +318,21 @@ function resetCell(cell, error) {
   const handle = cell.handle;
   const reset = toError(error);
   if (Object.isExtensible(reset)) Object.assign(reset, { remote: true, durableObjectReset: true });
-  drop(cell, cellKey(cell.className, cell.id), reset);
+  drop(cell, reset);
   op_cell_reset(handle);
 }
 
 export {
+  allCells,
   begin,
   blockConcurrencyWhile,
   cellFor,
-  cellKey,
-  cells,
   deliver,
   deliverNext,
   end,
   evict,
   exclusively,
+  findCell,
   GONE,
   install,
   loseHeld,

@@ -40,10 +40,16 @@ class Event {
   }
 }
 
+/** The embedder data of an event's code. It inherits nothing; a literal without a prototype would be a dictionary, which is slow. */
+function AsyncContext(event) {
+  this[kEvent] = event;
+}
+AsyncContext.prototype = Object.freeze({ __proto__: null });
+
 /** Runs `f(a, b, c)` as part of `event`; what it starts stays part of it. */
 function runInEvent(event, f, a, b, c) {
   const previous = getAsyncContext();
-  setAsyncContext({ __proto__: null, [kEvent]: event });
+  setAsyncContext(new AsyncContext(event));
   try {
     return f(a, b, c);
   } finally {

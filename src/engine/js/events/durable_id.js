@@ -1,6 +1,9 @@
 // `DurableObjectNamespace` IDs: 32 bytes, of which the last 16 prove that the first 16 belong to the namespace.
 
+import { primordials } from "ext:core/mod.js";
 import { op_cell_id_from_name, op_cell_id_from_string, op_cell_id_unique } from "ext:core/ops";
+
+const { SafeMap } = primordials;
 
 const kConstruct = Symbol("construct");
 
@@ -48,9 +51,31 @@ function makeId(className, hex, name) {
   return new DurableObjectId(kConstruct, className, hex, name);
 }
 
-function idFromName(className, name) {
-  const text = String(name);
-  return makeId(className, op_cell_id_from_name(className, text), text);
+/** The most names of one class whose IDs are remembered, and the longest: the same few are asked for again and again. */
+const MAX_NAMES = 1000;
+const MAX_NAME = 100;
+
+/** The IDs of one namespace by name. The texts are the same ones each time, so who looks a cell up by them need not read them again. */
+class NamedIds {
+  #className;
+  #known = new SafeMap();
+
+  constructor(className) {
+    this.#className = className;
+  }
+
+  of(name) {
+    const text = String(name);
+    let hex = this.#known.get(text);
+    if (hex === undefined) {
+      hex = op_cell_id_from_name(this.#className, text);
+      if (text.length <= MAX_NAME) {
+        if (this.#known.size >= MAX_NAMES) this.#known.clear();
+        this.#known.set(text, hex);
+      }
+    }
+    return makeId(this.#className, hex, text);
+  }
 }
 
 function newUniqueId(className) {
@@ -61,4 +86,4 @@ function idFromString(className, text) {
   return makeId(className, op_cell_id_from_string(className, String(text)), undefined);
 }
 
-export { classOf, DurableObjectId, idFromName, idFromString, isId, makeId, newUniqueId };
+export { classOf, DurableObjectId, idFromString, isId, makeId, NamedIds, newUniqueId };

@@ -10,8 +10,8 @@ import {
 import "ext:celld_events/tick.js";
 import { deliverAlarm } from "ext:celld_events/alarms.js";
 import {
+  allCells,
   cellFor,
-  cells,
   deliverNext,
   evict,
   install as installCells,
@@ -345,7 +345,7 @@ function terminated(message, messageOfCell) {
   const error = new Error(message);
   const errorOfCell = new Error(messageOfCell);
   if (event === null) {
-    for (const cell of [...cells.values()]) if (cell.active > 0) resetCell(cell, errorOfCell);
+    for (const cell of [...allCells()]) if (cell.active > 0) resetCell(cell, errorOfCell);
     silenceAll(error);
     giveUp();
     return false;
@@ -364,7 +364,7 @@ function terminated(message, messageOfCell) {
  * calls it with it. True when everything else that waits has hung too: calls of entrypoints, whose failure is the host's.
  */
 function hung(message) {
-  for (const cell of cells.values()) if (cell.active > 0) return false;
+  for (const cell of allCells()) if (cell.active > 0) return false;
   // Whoever holds a function of ours may call it.
   if (isHeld()) return false;
   for (const [id, event] of [...pending]) fail(id, event, new Error(message));

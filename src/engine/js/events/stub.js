@@ -4,9 +4,10 @@ import { core } from "ext:core/mod.js";
 import {
   op_cell_is_here,
   op_cell_request_limit,
+  op_proxy_target,
   op_rpc_call,
 } from "ext:core/ops";
-import { begin, cellFor, cells, cellKey, deliver, end, throughGate } from "ext:celld_events/cell.js";
+import { begin, cellFor, deliver, end, findCell, throughGate } from "ext:celld_events/cell.js";
 import { currentEvent } from "ext:celld_events/context.js";
 import { fetchElsewhere } from "ext:celld_events/elsewhere.js";
 import { toError } from "ext:celld_events/errors.js";
@@ -18,7 +19,7 @@ import {
   Response,
   takeRequest,
 } from "ext:celld_events/request.js";
-import { classOf, idFromName, idFromString, isId, makeId, newUniqueId } from "ext:celld_events/durable_id.js";
+import { classOf, idFromString, isId, makeId, NamedIds, newUniqueId } from "ext:celld_events/durable_id.js";
 import { addStubKind, local, makeProperty, receiveAnswer, send } from "ext:celld_events/rpc_client.js";
 import { addBase, NOBODY, Owner, run, thrownBy } from "ext:celld_events/rpc_exports.js";
 import { decodeThrown, encodeThrown } from "ext:celld_events/rpc_payload.js";
@@ -41,7 +42,7 @@ function congested() {
 
 /** The record of a cell that this isolate holds or may hold; null if another thread or isolate has it. */
 function localCell(className, id, name) {
-  return cells.get(cellKey(className, id)) ??
+  return findCell(className, id) ??
     (op_cell_is_here(className, id) ? cellFor(className, id, name) : null);
 }
 
@@ -275,19 +276,18 @@ const stubHandler = {
   },
 };
 
-const stubbed = new WeakMap();
+const makeStub = (id) => new Proxy(new DurableObjectStub(id), stubHandler);
 
-function makeStub(id) {
-  const stub = new Proxy(new DurableObjectStub(id), stubHandler);
-  stubbed.set(stub, id);
-  return stub;
-}
+/** The object behind `value` if that is a stub. A table of stubs would cost more: few are ever asked for. */
+const behind = (value) => op_proxy_target(value, stubHandler);
 
 addStubKind({
-  isStub: (value) => stubbed.has(value),
+  isStub: (value) => behind(value) !== undefined,
   describe(value) {
-    const id = stubbed.get(value);
-    return id === undefined ? null : { k: "cell", className: classOf(id), id: id.toString(), name: id.name };
+    const stub = behind(value);
+    if (stub === undefined) return null;
+    const { className, id, name } = clientOf(stub);
+    return { k: "cell", className, id, name };
   },
   revive: (cap) => cap.k === "cell" ? makeStub(makeId(cap.className, cap.id, cap.name)) : null,
 });
@@ -298,14 +298,16 @@ const notAString = (method) =>
 /** `env.NAME` of a Durable Object binding. */
 class DurableObjectNamespace {
   #className;
+  #names;
 
   constructor(className) {
     this.#className = className;
+    this.#names = new NamedIds(className);
   }
 
   idFromName(name) {
     if (name === undefined) throw notAString("idFromName");
-    return idFromName(this.#className, name);
+    return this.#names.of(name);
   }
 
   idFromString(text) {
@@ -333,7 +335,7 @@ class DurableObjectNamespace {
   }
 
   getByName(name) {
-    return makeStub(idFromName(this.#className, name));
+    return makeStub(this.#names.of(name));
   }
 
   jurisdiction(name) {

@@ -50,6 +50,7 @@ deno_core::extension!(
         ops::op_cell_check_bookmark,
         ops::op_cell_request_limit,
         ops::op_fetch_elsewhere,
+        rpc::op_proxy_target,
         rpc::op_rpc_call,
         rpc::op_rpc_here,
         rpc::op_rpc_post,

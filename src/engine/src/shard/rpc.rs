@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use deno_core::{JsBuffer, OpState, ResourceId, ToJsBuffer, op2};
+use deno_core::{JsBuffer, OpState, ResourceId, ToJsBuffer, op2, v8};
 use deno_error::JsErrorBox;
 use serde::{Deserialize, Serialize};
 use tokio::sync::oneshot;
@@ -25,6 +25,19 @@ pub(crate) enum Destination {
     Export(usize, u64, u32),
     /// Worker, entrypoint and properties of another Worker of the deployment.
     Entry(String, String, JsBuffer),
+}
+
+/// What is behind `value` if it is a proxy with exactly this handler, otherwise undefined. No trap runs.
+#[op2]
+pub(crate) fn op_proxy_target<'s>(
+    scope: &mut v8::PinScope<'s, '_>,
+    value: v8::Local<'s, v8::Value>,
+    handler: v8::Local<'s, v8::Value>,
+) -> v8::Local<'s, v8::Value> {
+    match v8::Local::<v8::Proxy>::try_from(value) {
+        Ok(proxy) if proxy.get_handler(scope) == handler => proxy.get_target(scope),
+        _ => v8::undefined(scope).into(),
+    }
 }
 
 impl Destination {
