@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::authorizer::Author;
 use crate::backing::{Backing, Image, ImagePath};
-use crate::connection::Connection;
+use crate::connection::{Connection, Usual};
 use crate::error::StorageError;
 use crate::kv::KvTable;
 use crate::limits::Limits;
@@ -168,7 +168,7 @@ impl CellDb {
         }
         let entered = open.connection.enter();
         open.connection.set_author(Author::Celld);
-        let committed = open.connection.run("COMMIT");
+        let committed = open.connection.run_usual(Usual::Commit);
         drop(entered);
         if let Err(error) = committed {
             let refused = open.connection.store_ref().refuse_commits;
@@ -433,7 +433,9 @@ impl Open {
             return Err(StorageError::RolledBack(reason.clone()));
         }
         if self.connection.is_autocommit() {
-            self.run("BEGIN")?;
+            let _entered = self.connection.enter();
+            self.connection.set_author(Author::Celld);
+            self.connection.run_usual(Usual::Begin)?;
         }
         Ok(())
     }

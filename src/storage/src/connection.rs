@@ -19,6 +19,28 @@ use crate::vfs;
 /// Longest SQL text whose compiled statement is kept.
 const MAX_CACHED_SQL: usize = 4096;
 
+/// The statements of this crate's that most turns run. A connection finds its own without comparing texts.
+#[derive(Clone, Copy)]
+pub(crate) enum Usual {
+    Begin,
+    Commit,
+    KvGet,
+    KvPut,
+}
+
+impl Usual {
+    const COUNT: usize = 4;
+
+    fn sql(self) -> &'static str {
+        match self {
+            Usual::Begin => "BEGIN",
+            Usual::Commit => "COMMIT",
+            Usual::KvGet => crate::kv::GET,
+            Usual::KvPut => crate::kv::PUT,
+        }
+    }
+}
+
 /// One connection, its store, and statements kept for reuse.
 ///
 /// The store, the budget and the authorizer's state have stable addresses (SQLite's callbacks refer to them) and are
@@ -33,6 +55,8 @@ pub(crate) struct Connection {
     /// Least recently used first.
     cache: Vec<Statement>,
     cache_len: usize,
+    /// By [`Usual`].
+    usual: [Option<Statement>; Usual::COUNT],
 }
 
 // SAFETY: the connection and everything it points to is owned by this value alone. SQLite is built with
@@ -69,6 +93,7 @@ impl Connection {
             authorizer,
             cache: Vec::new(),
             cache_len: limits.cached_statements,
+            usual: Default::default(),
         };
         let configured = if code == ffi::SQLITE_OK { this.configure(limits) } else { Err(this.error(code)) };
         drop(entered);
@@ -235,6 +260,31 @@ impl Connection {
         self.cache.push(statement);
     }
 
+    /// One of this crate's own statements; the author is celld.
+    pub(crate) fn take_usual(&mut self, which: Usual) -> Result<Statement, StorageError> {
+        match self.usual[which as usize].take() {
+            Some(statement) => Ok(statement),
+            None => self.prepare_cached(which.sql()),
+        }
+    }
+
+    /// Resets what [`take_usual`](Self::take_usual) gave, takes its bindings away, and keeps it.
+    pub(crate) fn keep_usual(&mut self, which: Usual, mut statement: Statement) {
+        statement.reset();
+        if self.cache_len > 0 {
+            statement.clear_bindings();
+            self.usual[which as usize] = Some(statement);
+        }
+    }
+
+    /// As [`run`](Self::run), for one of this crate's own statements without rows.
+    pub(crate) fn run_usual(&mut self, which: Usual) -> Result<(), StorageError> {
+        let mut statement = self.take_usual(which)?;
+        let result = statement.step().map(drop).map_err(|code| self.error(code));
+        self.keep_usual(which, statement);
+        result
+    }
+
     /// Runs one statement that has no parameters and whose rows do not matter.
     pub(crate) fn run(&mut self, sql: &str) -> Result<(), StorageError> {
         let mut statement = self.prepare_cached(sql)?;
@@ -281,6 +331,7 @@ impl Connection {
         let Some(db) = self.db.take() else { return };
         let _entered = self.enter();
         self.cache.clear();
+        self.usual = Default::default();
         // SAFETY: the handle is open and closed once. No statement is alive: the cache is empty, and the owner drops
         // its cursors first.
         unsafe { ffi::sqlite3_close(db.as_ptr()) };

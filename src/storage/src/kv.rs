@@ -8,6 +8,7 @@ use std::ops::ControlFlow;
 
 use crate::authorizer::Author;
 use crate::cell::{CellDb, Open};
+use crate::connection::Usual;
 use crate::error::StorageError;
 use crate::statement::{Statement, Step};
 use crate::value::Value;
@@ -16,8 +17,9 @@ const CREATE: &str = "CREATE TABLE IF NOT EXISTS _cf_KV (
         key TEXT PRIMARY KEY,
         value BLOB
       ) WITHOUT ROWID";
-const GET: &str = "SELECT value FROM _cf_KV WHERE key = ?1";
-const PUT: &str = "INSERT INTO _cf_KV VALUES(?1, ?2) ON CONFLICT DO UPDATE SET value = excluded.value";
+pub(crate) const GET: &str = "SELECT value FROM _cf_KV WHERE key = ?1";
+pub(crate) const PUT: &str =
+    "INSERT INTO _cf_KV VALUES(?1, ?2) ON CONFLICT DO UPDATE SET value = excluded.value";
 const DELETE: &str = "DELETE FROM _cf_KV WHERE key = ?1";
 
 /// Whether the key-value table exists: it is created by the first write.
@@ -56,9 +58,14 @@ impl CellDb {
         if !open.kv_exists()? {
             return Ok(read(None));
         }
-        open.with_key(GET, key, |statement, step| {
-            read((step == Step::Row).then(|| bytes(statement.column(0))))
-        })
+        let mut statement = open.connection.take_usual(Usual::KvGet)?;
+        let stepped = bind_key(&mut statement, key).and_then(|()| statement.step());
+        let result = match stepped {
+            Ok(step) => Ok(read((step == Step::Row).then(|| bytes(statement.column(0))))),
+            Err(code) => Err(open.failed(code)),
+        };
+        open.connection.keep_usual(Usual::KvGet, statement);
+        result
     }
 
     /// Stores `value` under `key`.
@@ -70,14 +77,14 @@ impl CellDb {
             open.run(CREATE)?;
             open.kv_table = KvTable::Present;
         }
-        let mut statement = open.connection.prepare_cached(PUT)?;
+        let mut statement = open.connection.take_usual(Usual::KvPut)?;
         let bound = bind_key(&mut statement, key).and_then(|()| {
-            // SAFETY: `value` outlives the statement's use: `recycle` below clears the bindings.
+            // SAFETY: `value` outlives the statement's use: `keep_usual` below clears the bindings.
             unsafe { statement.bind_borrowed(2, Value::Blob(value)) }
         });
         let stepped = bound.and_then(|()| statement.step());
         let result = stepped.map(drop).map_err(|code| open.failed(code));
-        finish(open, statement);
+        open.connection.keep_usual(Usual::KvPut, statement);
         if result.is_ok() {
             open.wrote();
         }
@@ -135,7 +142,7 @@ impl CellDb {
                 Err(code) => result = Err(open.failed(code)),
             }
         }
-        finish(open, statement);
+        open.connection.recycle(statement);
         result
     }
 
@@ -186,21 +193,15 @@ impl Open {
             Ok(step) => Ok(done(&statement, step)),
             Err(code) => Err(self.failed(code)),
         };
-        finish(self, statement);
+        self.connection.recycle(statement);
         result
     }
 }
 
 fn bind_key(statement: &mut Statement, key: &str) -> Result<(), i32> {
-    // SAFETY: every user of a bound key passes the statement to `finish` before the key goes away.
+    // SAFETY: every user of a bound key passes the statement to `recycle` or `keep_usual`, which clear the bindings, before the key
+    // goes away. A statement that these drop instead is not used any more.
     unsafe { statement.bind_borrowed(1, Value::Text(key.as_bytes())) }
-}
-
-/// Gives the statement back, without any borrowed binding.
-fn finish(open: &mut Open, mut statement: Statement) {
-    statement.reset();
-    statement.clear_bindings();
-    open.connection.recycle(statement);
 }
 
 fn bytes(value: Value<'_>) -> &[u8] {
