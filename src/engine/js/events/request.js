@@ -44,6 +44,7 @@ const {
 } = core.loadExtScript("ext:deno_web/06_streams.js");
 
 const NO_BODY = -1;
+const PLAIN_TEXT = "text/plain;charset=UTF-8";
 
 /** A request of the host: headers and body are fetched when they are first looked at. */
 class HostRequest {
@@ -220,6 +221,14 @@ function encodeHead(inner) {
   return isUsual(inner.status, inner.statusMessage) ? headers : `\0${toBytes(inner.statusMessage)}\0${headers}`;
 }
 
+/** Whether a response is what `op_respond_text` sends but for the body, as many are that come from a cell: its head need not be written. */
+function isPlainText(inner) {
+  if (inner.status !== 200 || typeof inner.body?.streamOrStatic.body !== "string") return false;
+  const headers = wireHeaderList(inner);
+  return headers.length === 1 && headers[0][0] === "content-type" && headers[0][1] === PLAIN_TEXT &&
+    isUsual(inner.status, inner.statusMessage);
+}
+
 /**
  * Sends `response` as the answer to event `id`, a public one or one from another isolate. Throws when it cannot be sent, having sent
  * nothing.
@@ -241,6 +250,13 @@ function respond(id, response, isPublic = false) {
     }
   }
   const inner = toInnerResponse(response);
+  if (isPlainText(inner)) {
+    if (inner.body.unusable()) throw usedTwice();
+    const text = inner.body.streamOrStatic.body;
+    inner.body.streamOrStatic.consumed = true;
+    op_respond_text(id, text);
+    return;
+  }
   const headers = encodeHead(inner);
   const socket = inner.status === 101 ? socketOf(response) : null;
   if (socket !== null) {

@@ -22,7 +22,8 @@ const HOST_OBJECT: &str = "Deno.core.hostObject";
 /// Refuses everything that is not data, and remembers how V8 put it.
 struct DataOnly<'a> {
     refusal: Rc<RefCell<Option<String>>>,
-    host_object: v8::Local<'a, v8::Symbol>,
+    /// None for a primitive value, in which no object can be.
+    host_object: Option<v8::Local<'a, v8::Symbol>>,
 }
 
 impl v8::ValueSerializerImpl for DataOnly<'_> {
@@ -46,7 +47,7 @@ impl v8::ValueSerializerImpl for DataOnly<'_> {
         scope: &mut v8::PinScope<'s, 'i>,
         object: v8::Local<'s, v8::Object>,
     ) -> Option<bool> {
-        object.has(scope, self.host_object.into())
+        self.host_object.map_or(Some(false), |symbol| object.has(scope, symbol.into()))
     }
 
     fn write_host_object<'s, 'i>(
@@ -92,8 +93,12 @@ pub(super) fn serialize<'s, 'i>(
     value: v8::Local<'s, v8::Value>,
 ) -> Result<Serialized, JsErrorBox> {
     let refusal = Rc::new(RefCell::new(None));
-    let Some(name) = v8::String::new(scope, HOST_OBJECT) else { return Ok(Serialized::Threw) };
-    let host_object = v8::Symbol::for_key(scope, name);
+    let host_object = if value.is_object() {
+        let Some(name) = v8::String::new(scope, HOST_OBJECT) else { return Ok(Serialized::Threw) };
+        Some(v8::Symbol::for_key(scope, name))
+    } else {
+        None
+    };
     let serializer =
         v8::ValueSerializer::new(scope, Box::new(DataOnly { refusal: refusal.clone(), host_object }));
     serializer.write_header();
