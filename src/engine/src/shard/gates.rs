@@ -27,8 +27,11 @@ pub(crate) struct Gates {
     /// What will never be let go, and why.
     lost: RefCell<VecDeque<(u32, String)>>,
     /// Resolves when the first of `held` can go.
-    wait: RefCell<Option<(Position, BoxFuture<'static, Result<(), LogFailed>>)>>,
+    wait: RefCell<Option<Wait>>,
 }
+
+/// The position that is waited for.
+type Wait = (Position, BoxFuture<'static, Result<(), LogFailed>>);
 
 struct Uncommitted {
     handle: u32,
