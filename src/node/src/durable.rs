@@ -1,6 +1,5 @@
-//! The engine's view of the session log: positions, and who waits for which.
+//! The engine's view of the session log.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use celld_engine::host::{AlarmChange, CommitLog, LogFailed, Position};
@@ -10,75 +9,28 @@ use celld_replica::{CellTx, SessionLog};
 use celld_storage::CommittedTx;
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use parking_lot::Mutex;
-use tokio::sync::oneshot;
 
 use crate::lease::now_ms;
 
-/// The log, with its waiters sorted by position: a step of the frontier wakes those it reaches and nobody else.
+/// The log, as shards see it.
 pub(crate) struct DurableLog {
     log: SessionLog,
     /// `CELLD_OUTPUT_GATE=0`: nobody waits.
     gate: bool,
-    waiters: Mutex<Waiters>,
-}
-
-#[derive(Default)]
-struct Waiters {
-    by_position: BTreeMap<u64, Vec<oneshot::Sender<Result<(), LogFailed>>>>,
-    /// Set once the log has failed; waiting is over.
-    failed: Option<LogFailed>,
 }
 
 impl DurableLog {
-    /// Wraps `log` and follows its frontier on the current runtime.
-    pub fn follow(log: SessionLog, gate: bool) -> Arc<DurableLog> {
-        let durable = Arc::new(DurableLog { log, gate, waiters: Mutex::default() });
-        tokio::spawn(durable.clone().wake());
-        durable
+    pub fn new(log: SessionLog, gate: bool) -> Arc<DurableLog> {
+        Arc::new(DurableLog { log, gate })
     }
 
     pub fn log(&self) -> &SessionLog {
         &self.log
     }
 
-    async fn wake(self: Arc<Self>) {
-        let mut frontier = self.log.frontier();
-        loop {
-            let (durable, failed) = {
-                let frontier = frontier.borrow_and_update();
-                let failed = frontier.failed.as_ref().map(|error| LogFailed(error.to_string().into()));
-                (frontier.durable.0, failed)
-            };
-            let reached = {
-                let mut waiters = self.waiters.lock();
-                let beyond = waiters.by_position.split_off(&(durable + 1));
-                std::mem::replace(&mut waiters.by_position, beyond)
-            };
-            for waiter in reached.into_values().flatten() {
-                // Whoever waited may have gone.
-                let _ = waiter.send(Ok(()));
-            }
-            if let Some(failed) = failed {
-                let lost = {
-                    let mut waiters = self.waiters.lock();
-                    waiters.failed = Some(failed.clone());
-                    std::mem::take(&mut waiters.by_position)
-                };
-                for waiter in lost.into_values().flatten() {
-                    let _ = waiter.send(Err(failed.clone()));
-                }
-                return;
-            }
-            if frontier.changed().await.is_err() {
-                return;
-            }
-        }
-    }
-
     /// Why the log stopped, if it did.
     pub fn failure(&self) -> Option<String> {
-        self.waiters.lock().failed.as_ref().map(|failed| failed.0.to_string())
+        self.log.failed().map(|error| error.to_string())
     }
 }
 
@@ -114,18 +66,7 @@ impl CommitLog for DurableLog {
         if position <= self.durable() {
             return std::future::ready(Ok(())).boxed();
         }
-        let (waiter, reached) = oneshot::channel();
-        {
-            let mut waiters = self.waiters.lock();
-            if let Some(failed) = &waiters.failed {
-                return std::future::ready(Err(failed.clone())).boxed();
-            }
-            // The frontier may have passed since the first look; `wake` takes the lock after it moved.
-            if position <= self.durable() {
-                return std::future::ready(Ok(())).boxed();
-            }
-            waiters.by_position.entry(position.0).or_default().push(waiter);
-        }
-        async move { reached.await.unwrap_or_else(|_| Err(LogFailed("the log is closed".into()))) }.boxed()
+        let waiting = self.log.wait(celld_replica::Position(position.0));
+        async move { waiting.await.map_err(|error| LogFailed(error.to_string().into())) }.boxed()
     }
 }

@@ -66,7 +66,7 @@ impl NodeHost {
             bucket,
             node,
             session: log.session().clone(),
-            durable: DurableLog::follow(log, gate),
+            durable: DurableLog::new(log, gate),
             activations: Semaphore::new(max_activations),
             deadline,
             restoring: AtomicUsize::new(0),

@@ -229,7 +229,7 @@ async fn run_to_the_end(
             stop.cancel();
             None
         }
-        cause = log_failure(host.log()) => Some(cause),
+        cause = host.log().failure() => Some(cause.to_string()),
         kept = &mut lease_task => match kept {
             Ok(Err(error)) => Some(error.to_string()),
             // It is kept until `over`.
@@ -294,17 +294,4 @@ fn nonce() -> Result<u64, NodeError> {
     let mut bytes = [0; 8];
     getrandom::fill(&mut bytes).map_err(|e| NodeError::Log(format!("no randomness: {e}")))?;
     Ok(u64::from_ne_bytes(bytes))
-}
-
-/// Completes when the log can prove no more writes.
-async fn log_failure(log: &SessionLog) -> String {
-    let mut frontier = log.frontier();
-    loop {
-        if let Some(error) = frontier.borrow_and_update().failed.clone() {
-            return error.to_string();
-        }
-        if frontier.changed().await.is_err() {
-            return "the log is closed".to_owned();
-        }
-    }
 }

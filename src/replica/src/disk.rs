@@ -70,7 +70,7 @@ impl DiskWriter {
                 Ok(entry) => {
                     hand_to_fold(&self.shared, &self.fold, self.next, entry);
                     self.next = self.next.next();
-                    self.shared.advance(self.taken);
+                    self.shared.frontier.advance(self.taken);
                 }
                 Err(error) => {
                     self.shared.fail(error);

@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -71,12 +72,37 @@ pub enum FoldError {
 
 /// What the fold task is asked.
 pub(crate) enum Request {
-    /// One more entry is acknowledged, and pending.
-    Acknowledged(EntryNo),
+    /// Entries are acknowledged, and pending. Sent when that is news ([`Call`]).
+    Acknowledged,
     /// Fold everything that came before this request, then answer.
     Flush(oneshot::Sender<Result<(), FoldError>>),
     /// A cell was restored from so many objects.
     Found(CellScope, Epoch, usize),
+}
+
+/// What the fold task knows of the acknowledged entries: a message for each of a thousand a second would wake it for nothing.
+#[derive(Default)]
+pub(crate) struct Call(AtomicU8);
+
+impl Call {
+    /// It does not know that any wait.
+    const QUIET: u8 = 0;
+    /// It will fold in its time.
+    const WAITING: u8 = 1;
+    /// It is time.
+    const DUE: u8 = 2;
+
+    /// Another entry waits, and is visible to the fold task; `due`: there are enough now. Whether the task must be told.
+    pub fn is_news(&self, due: bool) -> bool {
+        let call = if due { Call::DUE } else { Call::WAITING };
+        // The last one to look sees what the other one has written: this and the number of the entry.
+        self.0.load(Ordering::SeqCst) < call && self.0.fetch_max(call, Ordering::SeqCst) < call
+    }
+
+    /// The fold task looks for itself after this.
+    fn forget(&self) {
+        self.0.store(Call::QUIET, Ordering::SeqCst);
+    }
 }
 
 /// What a cell has accumulated in L0 since its last compaction.
@@ -90,8 +116,7 @@ struct Tally {
 pub(crate) struct Folder {
     shared: Arc<Shared>,
     requests: mpsc::UnboundedReceiver<Request>,
-    /// The last entry that is acknowledged, and the last that is history.
-    acknowledged: EntryNo,
+    /// The last entry that is history.
     folded: EntryNo,
     /// What is being folded; it stays until that has succeeded.
     chosen: Option<Chosen>,
@@ -128,7 +153,6 @@ impl Folder {
         Folder {
             shared,
             requests,
-            acknowledged: EntryNo(0),
             folded: EntryNo(0),
             chosen: None,
             due: None,
@@ -147,7 +171,7 @@ impl Folder {
             tokio::select! {
                 request = self.requests.recv() => match request {
                     None => return,
-                    Some(Request::Acknowledged(number)) => self.acknowledge(number),
+                    Some(Request::Acknowledged) => self.acknowledge(),
                     Some(Request::Found(scope, epoch, objects)) => self.found(scope, epoch, objects),
                     Some(Request::Flush(reply)) => {
                         let result = self.fold_all().await;
@@ -175,11 +199,19 @@ impl Folder {
         }
     }
 
-    fn acknowledge(&mut self, number: EntryNo) {
-        self.acknowledged = number;
-        // It came before a fold of which this is the echo.
-        if number <= self.folded {
-            return;
+    /// The last entry that is acknowledged.
+    fn acknowledged(&self) -> EntryNo {
+        EntryNo(self.shared.entries.load(Ordering::SeqCst))
+    }
+
+    /// Sees to it that what waits is folded in time.
+    fn acknowledge(&mut self) {
+        if self.acknowledged() <= self.folded {
+            // The echo of a fold. The next entry is news again; one that came before this was said has to be looked for.
+            self.shared.call.forget();
+            if self.acknowledged() <= self.folded {
+                return;
+            }
         }
         let options = &self.shared.options;
         let (entries, bytes) = self.shared.pending.lock().waiting();
@@ -200,7 +232,7 @@ impl Folder {
 
     /// Folds everything that is acknowledged so far, in bounded batches.
     async fn fold_all(&mut self) -> Result<(), FoldError> {
-        let until = self.acknowledged;
+        let until = self.acknowledged();
         while self.folded < until {
             if let Err(error) = self.fold_batch().await {
                 if matches!(error, FoldError::Claimed) {
@@ -210,6 +242,8 @@ impl Folder {
             }
         }
         (self.due, self.retry) = (None, None);
+        self.shared.call.forget();
+        self.acknowledge();
         Ok(())
     }
 

@@ -150,7 +150,7 @@ async fn fold(log: &SessionLog, what: &str) -> bool {
         if log.fold().await.is_ok() {
             return true;
         }
-        if log.frontier().borrow().failed.is_some() {
+        if log.failed().is_some() {
             return false;
         }
         sleep(Duration::from_millis(300)).await;
@@ -195,7 +195,7 @@ async fn history(seed: u64) {
             83..86 => cells[cell].epoch = Epoch(cells[cell].epoch.0 + 1),
             _ => sleep(Duration::from_millis(random.random_range(0..200))).await,
         }
-        if log.frontier().borrow().failed.is_some() {
+        if log.failed().is_some() {
             return;
         }
         // A fold of entries that came late may hold more pages than that.

@@ -23,6 +23,7 @@ mod export;
 mod fold;
 #[cfg(test)]
 mod folding;
+mod frontier;
 mod hedge;
 mod history;
 mod json;
@@ -62,13 +63,12 @@ pub use compact::{CompactionError, StopSnapshot, compact_cell, snapshot_at_stop}
 pub use entry::{AlarmChange, Entry, EntryError, EntryNo, EntryTx, LogObject, Seal};
 pub use export::{ExportError, restore_to_file};
 pub use fold::FoldError;
+pub use frontier::Waiting;
 pub use history::{HistoryObject, PlanError, list_history};
 pub use json::{RecordError, Versioned};
 pub use keys::{HistoryName, Level};
 pub use lease::{Lease, LeaseRecord, read_lease, read_leases, write_lease};
-pub use log::{
-    CellTx, CloseError, Frontier, LogError, LogOptions, Position, SessionLog, StartError, WAIT_BUDGETS,
-};
+pub use log::{CellTx, CloseError, LogError, LogOptions, Position, SessionLog, StartError, WAIT_BUDGETS};
 pub use owner::{Claim, OwnerRecord, claim, read_owner};
 pub use paged::{Chain, Cloned, PagedError, RemoteImage};
 pub use record::{Phase, SessionRecord};

@@ -13,13 +13,14 @@ use celld_ids::{CellScope, Epoch, SessionId};
 use celld_ltx::{InvalidFile, PAGE_SIZE, Page, Txid};
 use parking_lot::{Condvar, Mutex};
 use tokio::runtime::Handle;
-use tokio::sync::{Notify, mpsc, watch};
+use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 use crate::disk::{self, DiskWriter};
 use crate::entry::AlarmChange;
-use crate::fold::{FoldError, Folder, Request};
+use crate::fold::{Call, FoldError, Folder, Request};
+use crate::frontier::{Frontier, Waiting};
 use crate::hedge::Hedge;
 use crate::json::RecordError;
 use crate::keys;
@@ -62,15 +63,6 @@ impl CellTx {
     fn weight(&self) -> u64 {
         (self.pages.len() * (PAGE_SIZE + size_of::<Page>()) + size_of::<CellTx>()) as u64
     }
-}
-
-/// How far the log is durable.
-#[derive(Debug, Clone, Default)]
-pub struct Frontier {
-    /// Everything up to here is durable.
-    pub durable: Position,
-    /// Set once and for good when the log can make nothing more durable. What lies beyond `durable` has an unknown fate.
-    pub failed: Option<Arc<LogError>>,
 }
 
 /// How many times [`LogOptions::durability_timeout`] a transaction may wait behind others before its own upload starts.
@@ -258,13 +250,14 @@ pub(crate) struct Shared {
     pub arrived: Condvar,
     /// Since when such a writer has been busy with an entry.
     pub writing: Mutex<Option<Instant>>,
-    durable: AtomicU64,
-    frontier: watch::Sender<Frontier>,
+    pub frontier: Frontier,
     pub hedge: Hedge,
     /// Weight of the transactions that are not yet durable.
     pub backlog: AtomicU64,
-    /// Acknowledged entries.
+    /// Acknowledged entries: the number of the last one.
     pub entries: AtomicU64,
+    /// What the fold task has been told of them.
+    pub call: Call,
     /// What is acknowledged and not folded.
     pub pending: Mutex<Pending>,
     /// Cells that this session has added to the history of, up to [`MAX_FOLDED_CELLS`].
@@ -284,12 +277,6 @@ pub(crate) struct Queue {
 }
 
 impl Shared {
-    /// Everything up to `position` is durable.
-    pub(crate) fn advance(&self, position: Position) {
-        self.durable.store(position.0, Ordering::Release);
-        self.frontier.send_modify(|frontier| frontier.durable = position);
-    }
-
     /// Ends the log because it cannot do its work any more.
     pub(crate) fn fail(&self, error: LogError) {
         tracing::error!(session = %self.session, %error, "the session log has failed");
@@ -310,13 +297,7 @@ impl Shared {
     /// Ends the log: what is not durable now never will be. The first error stays.
     fn end(&self, error: LogError) {
         self.stop();
-        self.frontier.send_if_modified(|frontier| {
-            if frontier.failed.is_some() {
-                return false;
-            }
-            frontier.failed = Some(Arc::new(error));
-            true
-        });
+        self.frontier.fail(error);
     }
 
     /// How long to try with an entry.
@@ -330,7 +311,7 @@ impl Shared {
     }
 
     pub(crate) fn has_failed(&self) -> bool {
-        self.frontier.borrow().failed.is_some()
+        self.frontier.failed().is_some()
     }
 }
 
@@ -369,11 +350,11 @@ impl SessionLog {
             wake: Notify::new(),
             arrived: Condvar::new(),
             writing: Mutex::new(None),
-            durable: AtomicU64::new(0),
-            frontier: watch::Sender::new(Frontier::default()),
+            frontier: Frontier::default(),
             hedge: Hedge::new(hedge),
             backlog: AtomicU64::new(0),
             entries: AtomicU64::new(0),
+            call: Call::default(),
             pending: Mutex::default(),
             folded_cells: Mutex::default(),
         });
@@ -391,7 +372,7 @@ impl SessionLog {
     /// order of the log: a cell's transactions must be appended in the order of their numbers.
     ///
     /// The transaction is durable when the frontier reaches the position returned. A log that has failed or is closing takes
-    /// nothing and returns [`Position::NEVER`]; [`Frontier::failed`] says why, at the latest when it is closed.
+    /// nothing and returns [`Position::NEVER`]; [`SessionLog::failed`] says why, at the latest when it is closed.
     pub fn append(&self, tx: CellTx) -> Position {
         failpoint("commit");
         let shared = &self.inner.shared;
@@ -416,7 +397,7 @@ impl SessionLog {
 
     /// Everything up to here is durable: one atomic load.
     pub fn durable(&self) -> Position {
-        Position(self.inner.shared.durable.load(Ordering::Acquire))
+        self.inner.shared.frontier.durable()
     }
 
     /// The position of the last transaction that was appended.
@@ -424,20 +405,21 @@ impl SessionLog {
         Position(self.inner.shared.queue.lock().appended)
     }
 
-    /// Follows the frontier.
-    pub fn frontier(&self) -> watch::Receiver<Frontier> {
-        self.inner.shared.frontier.subscribe()
+    /// Why the log can make nothing more durable, if so. What lies beyond [`SessionLog::durable`] then has an unknown fate.
+    pub fn failed(&self) -> Option<Arc<LogError>> {
+        self.inner.shared.frontier.failed()
+    }
+
+    /// Completes when the log can make nothing more durable.
+    pub async fn failure(&self) -> Arc<LogError> {
+        let mut failure = self.inner.shared.frontier.failure();
+        let failed = failure.wait_for(Option::is_some).await.ok().and_then(|failed| failed.clone());
+        failed.unwrap_or_else(|| Arc::new(LogError::Closed))
     }
 
     /// Waits until everything up to `position` is durable.
-    pub async fn wait(&self, position: Position) -> Result<(), Arc<LogError>> {
-        let mut frontier = self.frontier();
-        let reached = frontier.wait_for(|now| now.durable >= position || now.failed.is_some()).await;
-        match reached {
-            Ok(now) if now.durable >= position => Ok(()),
-            Ok(now) => Err(now.failed.clone().unwrap_or_else(|| Arc::new(LogError::Closed))),
-            Err(_) => Err(Arc::new(LogError::Closed)),
-        }
+    pub fn wait(&self, position: Position) -> Waiting {
+        self.inner.shared.frontier.wait(position)
     }
 
     #[cfg(test)]
@@ -463,20 +445,17 @@ impl SessionLog {
 
     /// Waits until the log is not congested.
     pub async fn ready(&self) -> Result<(), Arc<LogError>> {
-        if !self.is_congested() {
-            return Ok(());
+        while self.is_congested() {
+            // Whatever shortens the backlog is a step of the frontier.
+            let step = self.inner.shared.frontier.step();
+            if let Some(error) = self.failed() {
+                return Err(error);
+            }
+            if self.is_congested() {
+                step.await;
+            }
         }
-        // Whatever shortens the backlog moves the frontier.
-        let reached = self
-            .frontier()
-            .wait_for(|now| now.failed.is_some() || !self.is_congested())
-            .await
-            .map(|now| now.failed.clone());
-        match reached {
-            Ok(None) => Ok(()),
-            Ok(Some(error)) => Err(error),
-            Err(_) => Err(Arc::new(LogError::Closed)),
-        }
+        Ok(())
     }
 
     /// Makes everything that was appended so far durable and part of its cells' history, so that a restore finds it. For a cell
@@ -534,8 +513,7 @@ impl SessionLog {
 
     /// Why the tasks are gone.
     fn ended(&self) -> CloseError {
-        let failed = self.inner.shared.frontier.borrow().failed.clone();
-        CloseError::Log(failed.unwrap_or_else(|| Arc::new(LogError::Closed)))
+        CloseError::Log(self.failed().unwrap_or_else(|| Arc::new(LogError::Closed)))
     }
 }
 

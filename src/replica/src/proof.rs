@@ -145,7 +145,7 @@ async fn history(seed: u64, broken: Broken) -> Result<(), Failure> {
                 if random.random_bool(0.6) {
                     sleep(Duration::from_millis(random.random_range(0..40))).await;
                 }
-                if log.frontier().borrow().failed.is_some() {
+                if log.failed().is_some() {
                     break;
                 }
             }

@@ -160,7 +160,7 @@ async fn rule_3_the_mark_stands_still_once_the_record_is_claimed() {
         for cell in 0..6 {
             situation.append(cell).await;
         }
-        let failed = situation.log.frontier().borrow().failed.is_some();
+        let failed = situation.log.failed().is_some();
         assert_eq!(failed, broken == Broken::None, "a session that was claimed ends");
         assert_eq!(situation.stands(1).await, broken == Broken::None);
         assert_eq!(situation.lost().await, lost, "{broken:?}");

@@ -154,7 +154,7 @@ impl Writer {
         }
         #[cfg(test)]
         if self.shared.options.broken == crate::proof::Broken::AckAnyOrder && landed.outcome.is_ok() {
-            self.shared.advance(landed.last);
+            self.shared.frontier.advance(landed.last);
         }
         self.landed.insert(landed.number, landed);
         let mut reached = None;
@@ -168,7 +168,7 @@ impl Writer {
                 }
                 Err(error) => {
                     if let Some(position) = reached {
-                        self.shared.advance(position);
+                        self.shared.frontier.advance(position);
                     }
                     self.shared.fail(error);
                     return;
@@ -176,7 +176,7 @@ impl Writer {
             }
         }
         if let Some(position) = reached {
-            self.shared.advance(position);
+            self.shared.frontier.advance(position);
         }
     }
 }
@@ -188,10 +188,17 @@ pub(crate) fn hand_to_fold(
     number: EntryNo,
     entry: Encoded,
 ) {
-    shared.entries.fetch_add(1, Ordering::Relaxed);
-    shared.pending.lock().take(number, entry, &shared.options);
-    // The fold task ends before the writer only when the log has failed.
-    let _ = fold.send(Request::Acknowledged(number));
+    let options = &shared.options;
+    let (entries, bytes) = {
+        let mut pending = shared.pending.lock();
+        pending.take(number, entry, options);
+        pending.waiting()
+    };
+    shared.entries.store(number.0, Ordering::SeqCst);
+    if shared.call.is_news(entries >= options.fold_entries || bytes >= options.fold_bytes) {
+        // The fold task ends before the writer only when the log has failed.
+        let _ = fold.send(Request::Acknowledged);
+    }
 }
 
 /// Encodes and publishes one entry.
