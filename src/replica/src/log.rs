@@ -325,12 +325,13 @@ impl SessionLog {
     ) -> Result<SessionLog, StartError> {
         // Before the record, which is how others learn of the log's place.
         let place = keys::log_dir(&session);
-        if let Err(error) = bucket.begin_journal(&place).await {
+        let journal = bucket.begin_journal(&place).await.unwrap_or_else(|error| {
             tracing::warn!(%error, "the log has no journal; each of its entries is an object of its own");
-        }
+            false
+        });
         let created = record::create(&bucket, &session).await;
         if !matches!(created, Ok(true)) {
-            if let Err(error) = bucket.end_journal(&place).await {
+            if journal && let Err(error) = bucket.end_journal(&place).await {
                 tracing::warn!(%error, "an empty journal stays");
             }
             created?;

@@ -75,6 +75,7 @@ pub(super) fn open(root: &Path, sync: Sync) -> Result<Opened, BucketError> {
     match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => {
             empty(&root.join("tmp")).map_err(fail(&root.join("tmp")))?;
+            remove_unused(&root.join("journals")).map_err(fail(&root.join("journals")))?;
             if layout == Layout::Older {
                 renew_marker(root, sync)?;
             }
@@ -216,6 +217,22 @@ fn sync_dir(path: &Path, sync: Sync) -> io::Result<()> {
 fn empty(dir: &Path) -> io::Result<()> {
     for entry in fs::read_dir(dir)? {
         fs::remove_file(entry?.path())?;
+    }
+    Ok(())
+}
+
+/// Removes journals in which nothing was ever written.
+fn remove_unused(dir: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(dir)? {
+        match fs::remove_dir(entry?.path()) {
+            Ok(()) => {}
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::DirectoryNotEmpty | io::ErrorKind::NotADirectory
+                ) => {}
+            Err(error) => return Err(error),
+        }
     }
     Ok(())
 }

@@ -150,6 +150,22 @@ async fn segments_are_used_again_and_readers_follow() {
     assert_eq!(fs::read_dir(dir.path().join("journals")).unwrap().count(), 0);
 }
 
+/// A process that died before it had written anything.
+#[tokio::test]
+async fn an_unused_journal_is_removed_by_whoever_is_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    let (bucket, store) = open(dir.path());
+    assert!(bucket.begin_journal("log/s").await.unwrap());
+    let (other, another) = open(dir.path());
+    assert!(dir.path().join("journals/log!s").exists(), "it may be used yet");
+    assert!(bucket.create(&key(1), Bytes::new()).await.is_done());
+    assert!(bucket.begin_journal("log/t").await.unwrap());
+    drop((bucket, store, other, another));
+    let (bucket, _) = open(dir.path());
+    assert!(!dir.path().join("journals/log!t").exists());
+    assert_eq!(contents(&bucket).await.len(), 1);
+}
+
 #[tokio::test]
 async fn whatever_else_changes_something_takes_the_journal_apart() {
     for what in ["create", "update", "put", "upload", "delete", "delete_many"] {
