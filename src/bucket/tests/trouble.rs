@@ -75,6 +75,43 @@ async fn a_full_disk_refuses_the_write_and_keeps_the_rest() {
     assert!(bucket.update("small", Bytes::from(vec![1; 100_000]), &version).await.is_done());
 }
 
+/// The disk is full when a journal gets its first object, and when it is to be taken apart.
+#[tokio::test]
+async fn a_journal_on_a_full_disk_loses_nothing() {
+    let Some(mount) = Mount::new("a_journal_on_a_full_disk_loses_nothing") else { return };
+    let bucket = Bucket::local(mount.path()).unwrap();
+    let other = Bucket::local(mount.path()).unwrap();
+    assert!(bucket.begin_journal("log/s").await.unwrap());
+    let filler = mount.path().join("filler");
+    let fill = || {
+        let mut file = fs::File::create(&filler).unwrap();
+        while file.write_all(&[1; 4096]).is_ok() {}
+    };
+    fill();
+    let text = failed(bucket.create("log/s/1", Bytes::from("one")).await);
+    assert_names(&text, &["cannot create log/s/1 in", "No space left on device"]);
+    assert!(bucket.get("log/s/1").await.unwrap().is_none());
+    fs::remove_file(&filler).unwrap();
+    for i in 1..=3 {
+        assert!(bucket.create(&format!("log/s/{i}"), Bytes::from("text")).await.is_done());
+    }
+    for bucket in [&bucket, &other] {
+        assert_eq!(bucket.list("log", None, 9).await.unwrap().len(), 3);
+    }
+    fill();
+    let text = failed(other.create("log/s/4", Bytes::from("seal")).await);
+    assert_names(&text, &["cannot create log/s/4 in", "No space left on device"]);
+    for bucket in [&bucket, &other] {
+        assert_eq!(bucket.list("", None, 9).await.unwrap().len(), 3);
+        assert_eq!(bucket.get("log/s/2").await.unwrap().unwrap().bytes, "text");
+        assert!(bucket.get("log/s/4").await.unwrap().is_none());
+    }
+    fs::remove_file(&filler).unwrap();
+    assert!(other.create("log/s/4", Bytes::from("seal")).await.is_done());
+    assert!(matches!(bucket.create("log/s/4", Bytes::from("late")).await, WriteOutcome::Refused));
+    assert_eq!(bucket.list("log/s", None, 9).await.unwrap().len(), 4);
+}
+
 /// As a log meets it: small objects until there is no room. Each is there whole or not at all, and never in doubt.
 #[tokio::test]
 async fn what_does_not_fit_is_certainly_not_there() {

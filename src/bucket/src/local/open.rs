@@ -10,6 +10,7 @@ use rustix::fs::{FlockOperation, Mode, OFlags, flock, fsync};
 use rustix::io::Errno;
 
 use super::disk::Sync;
+use super::journal::DONE;
 use crate::{At, BucketError};
 
 const MARKER: &str = "celld-bucket";
@@ -221,10 +222,15 @@ fn empty(dir: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Removes journals in which nothing was ever written.
+/// Removes journals in which nothing was ever written, and what is left of those whose objects are files.
 fn remove_unused(dir: &Path) -> io::Result<()> {
     for entry in fs::read_dir(dir)? {
-        match fs::remove_dir(entry?.path()) {
+        let path = entry?.path();
+        if path.as_os_str().as_encoded_bytes().ends_with(DONE.as_bytes()) {
+            fs::remove_dir_all(&path)?;
+            continue;
+        }
+        match fs::remove_dir(path) {
             Ok(()) => {}
             Err(error)
                 if matches!(

@@ -29,7 +29,7 @@ use rustix::io::Errno;
 use super::LocalOptions;
 use super::dirs::Dirs;
 use super::disk::Disk;
-use super::journal::{Appended, Journals, Look, Record};
+use super::journal::{Appended, Index, Journals, Look, Record};
 use super::list;
 use super::object::{Nonce, ObjectWriter, TRAILER, Trailer};
 use super::open::{self, lock_retrying};
@@ -229,7 +229,14 @@ impl Inner {
         let place = path::place(key);
         match self.journals.read(&place.dir, key).map_err(self.journal_io(&place.dir))? {
             Look::Here(record) => return Ok(record.map(Content::Record)),
-            Look::Stopped => self.settle(&place.dir)?,
+            Look::Stopped => {
+                if let Some(Some(location)) = self.stopped(&place.dir)?.map(|index| index.get(key).cloned())
+                    && self.open_object(&place)?.is_none()
+                {
+                    let record = location.read(key).map_err(self.journal_io(&place.dir))?;
+                    return Ok(record.map(Content::Record));
+                }
+            }
             Look::Gone => {}
         }
         let found = self.open_object(&place)?;
@@ -350,11 +357,25 @@ impl Inner {
         for dir in self.journals.below(&dir).map_err(self.journal_io(&dir))? {
             match self.journals.list(&dir).map_err(self.journal_io(&dir))? {
                 Look::Here(listed) => found.extend(listed),
-                Look::Stopped => self.settle(&dir)?,
+                Look::Stopped => {
+                    let index = self.stopped(&dir)?.unwrap_or_default();
+                    found.extend(index.into_iter().map(|(key, at)| Listed { key, size: at.size() }));
+                }
                 Look::Gone => {}
             }
         }
         Ok(found)
+    }
+
+    /// Takes a journal apart, for a reader. Where that cannot be done now, because there is no room for files, what is in it: whoever
+    /// takes it apart later finds the same.
+    fn stopped(&self, dir: &str) -> Result<Option<Index>, Trouble> {
+        let Err(trouble) = self.settle(dir) else { return Ok(None) };
+        let _lock = self.lock(&format!("journal of {dir}"))?;
+        match self.journals.stop(dir) {
+            Ok(index) => Ok(index),
+            Err(_) => Err(trouble),
+        }
     }
 
     // Writing
@@ -367,17 +388,25 @@ impl Inner {
                 Appended::Done(nonce) => return Ok(Written::Done(nonce)),
                 Appended::Refused => return Ok(Written::Refused),
                 Appended::Unknown(error) => return Ok(Written::Unknown(failed(error))),
-                Appended::Stopped => self.journals.forget(&place.dir),
+                // Written or not, it may have been found.
+                Appended::Stopped => {
+                    self.journals.forget(&place.dir);
+                    return Ok(self.create_file(&place, body).unwrap_or_else(Written::Unknown));
+                }
             }
         }
+        self.create_file(&place, body)
+    }
+
+    fn create_file(&self, place: &Place, body: &[u8]) -> Result<Written, Trouble> {
         self.settle(&place.dir)?;
-        let failed = |error: io::Error| self.io(&place, error);
+        let failed = |error: io::Error| self.io(place, error);
         let mut staged: Option<(Staged, Nonce)> = None;
         for _ in 0..TRIES {
             let dir = self.dirs.made(&place.dir).map_err(failed)?;
             // A look before the expensive part: whoever loses a race most often loses it here.
             match statat(&dir, place.file.as_str(), AtFlags::SYMLINK_NOFOLLOW) {
-                Ok(_) => return self.refuse(&place, &dir),
+                Ok(_) => return self.refuse(place, &dir),
                 Err(Errno::NOENT) => {}
                 Err(error) => return Err(failed(error.into())),
             }
@@ -387,8 +416,8 @@ impl Inner {
             }
             let Some((file, nonce)) = &staged else { continue };
             match file.link(&dir, &place.file) {
-                Ok(()) => return Ok(self.written(&place, &dir, *nonce)),
-                Err(Errno::EXIST) => return self.refuse(&place, &dir),
+                Ok(()) => return Ok(self.written(place, &dir, *nonce)),
+                Err(Errno::EXIST) => return self.refuse(place, &dir),
                 // The directory was empty, and somebody removed it.
                 Err(Errno::NOENT) => self.dirs.forget_above(&place.dir),
                 Err(error) => return Err(failed(error.into())),

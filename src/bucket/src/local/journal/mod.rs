@@ -33,7 +33,8 @@ use rustix::fs::{AtFlags, Mode, OFlags, mkdirat, openat, renameat, unlinkat};
 use rustix::io::Errno;
 
 pub(super) use self::record::Record;
-use self::scan::{Index, Location, Scan, names};
+pub(super) use self::scan::Index;
+use self::scan::{Location, Scan, names};
 pub(super) use self::writer::Appended;
 use self::writer::Writer;
 use super::disk::Disk;
@@ -43,6 +44,8 @@ use crate::Listed;
 const SLASH: &str = "!";
 /// Behind the name of a journal that is being taken apart.
 const STOPPED: &str = "~";
+/// Behind the name of one whose objects are files; only its own files are left to be removed.
+pub(super) const DONE: &str = "#";
 /// The longest name, in bytes; with the mark below the 255 of every file system.
 const LONGEST: usize = 240;
 
@@ -150,11 +153,12 @@ impl Journals {
         }
         if let Some(writer) = self.own(dir) {
             let found = own(&writer)?;
-            if writer.is_named()? {
+            if writer.is_live()? {
                 return Ok(Look::Here(found));
             }
             self.forget(dir);
-        } else if let Some(fd) = self.open(&name)? {
+        }
+        if let Some(fd) = self.open(&name)? {
             #[cfg(test)]
             if let Some(asleep) = self.asleep.lock().take() {
                 asleep();
@@ -232,12 +236,19 @@ impl Journals {
     /// The directories that have journals: `dir`, and those below it.
     pub(super) fn below(&self, dir: &str) -> io::Result<Vec<String>> {
         let mut found = Vec::new();
-        for entry in names(&self.dir)? {
-            let of = entry.strip_suffix(STOPPED).unwrap_or(&entry).replace(SLASH, "/");
+        let entries = names(&self.dir)?;
+        let name = |entry: &str| entry.strip_suffix(STOPPED).unwrap_or(entry).to_owned();
+        self.scans.lock().retain(|known, _| entries.iter().any(|entry| name(entry) == *known));
+        for entry in entries.iter().filter(|entry| !entry.ends_with(DONE)) {
+            let of = entry.strip_suffix(STOPPED).unwrap_or(entry).replace(SLASH, "/");
             let rest = if dir.is_empty() { Some("") } else { of.strip_prefix(dir) };
             if rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/')) {
                 found.push(of);
             }
+        }
+        // A listing may miss what is renamed meanwhile.
+        if !found.iter().any(|of| of == dir) && self.any(dir)? {
+            found.push(dir.to_owned());
         }
         Ok(found)
     }
@@ -249,24 +260,34 @@ impl Journals {
         let name = name_of(dir);
         let stopped = format!("{name}{STOPPED}");
         match renameat(&*self.dir, name.as_str(), &*self.dir, stopped.as_str()) {
-            // Before anything is created in its place: a loss of power must not bring the name back.
-            Ok(()) => self.disk.sync_dir(&*self.dir)?,
-            Err(Errno::NOENT) => {}
+            Ok(()) | Err(Errno::NOENT) => {}
             Err(error) => return Err(error.into()),
         }
+        self.scans.lock().remove(&name);
         let Some(dir) = self.open(&stopped)? else { return Ok(None) };
+        // Before anything is created in its place, whoever renamed it: a loss of power must not bring the name back.
+        self.disk.sync_dir(&*self.dir)?;
         Ok(Some(Scan::new(dir).refresh()?.clone()))
     }
 
     /// Removes a journal that is stopped and whose objects are files now.
     pub(super) fn remove(&self, dir: &str) -> io::Result<()> {
         let stopped = format!("{}{STOPPED}", name_of(dir));
-        let Some(files) = self.open(&stopped)? else { return Ok(()) };
-        for name in names(&files)? {
-            unlinkat(&files, name.as_str(), AtFlags::empty())?;
+        let done = format!("{}{DONE}", name_of(dir));
+        match renameat(&*self.dir, stopped.as_str(), &*self.dir, done.as_str()) {
+            Ok(()) => {}
+            Err(Errno::NOENT) => return Ok(()),
+            Err(error) => return Err(error.into()),
         }
-        unlinkat(&*self.dir, stopped.as_str(), AtFlags::REMOVEDIR)?;
+        // As a whole: some of its files without the others would bring deleted objects back.
         self.disk.sync_dir(&*self.dir)?;
+        // What cannot be removed now goes when somebody is alone with the bucket.
+        if let Ok(Some(files)) = self.open(&done) {
+            for name in names(&files)? {
+                let _ = unlinkat(&files, name.as_str(), AtFlags::empty());
+            }
+            let _ = unlinkat(&*self.dir, done.as_str(), AtFlags::REMOVEDIR);
+        }
         Ok(())
     }
 }

@@ -23,6 +23,10 @@ pub(in crate::local) struct Location {
 }
 
 impl Location {
+    pub(in crate::local) fn size(&self) -> u64 {
+        self.size
+    }
+
     /// The record; `None` when the segment has become another one since.
     pub(in crate::local) fn read(&self, key: &str) -> io::Result<Option<Record>> {
         let record = Record::read(&self.file, self.salt, self.offset)?;
@@ -66,8 +70,11 @@ impl Scan {
 
     /// Reads what has been written since the last time.
     pub(super) fn refresh(&mut self) -> io::Result<&Index> {
-        let mut changed = false;
-        for name in names(&self.dir)? {
+        let names = names(&self.dir)?;
+        let before = self.segments.len();
+        self.segments.retain(|name, _| names.contains(name));
+        let mut changed = self.segments.len() < before;
+        for name in names {
             let segment = match self.segments.get_mut(&name) {
                 Some(segment) => segment,
                 None => {

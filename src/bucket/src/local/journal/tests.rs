@@ -437,3 +437,88 @@ fn a_log_that_is_sealed_at_any_moment_has_one_history() {
         assert_eq!(all.len() as u64, acknowledged + 3);
     }
 }
+
+#[test]
+fn what_a_successor_may_have_found_is_never_said_to_have_failed() {
+    let dir = tempfile::tempdir().unwrap();
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).build().unwrap();
+    let (bucket, store) = open(dir.path());
+    assert!(runtime.block_on(bucket.begin_journal("log/s")).unwrap());
+    let writer = store.journals().own("log/s").unwrap();
+    *writer.asleep.lock() = Some(Box::new({
+        let (path, (_, other)) = (dir.path().to_owned(), open(dir.path()));
+        move |now| {
+            if now == Point::BeforeLooking {
+                other.journals().stop("log/s").unwrap();
+                // So that taking the journal apart fails as well.
+                fs::remove_dir_all(path.join("tmp")).unwrap();
+            }
+        }
+    }));
+    let outcome = store.create_blocking(&key(1), &body(1, 100)).unwrap();
+    assert!(matches!(outcome, WriteOutcome::Unknown(_)), "{outcome:?}");
+    // It can be read all the same, and is there for whoever takes over when that works.
+    assert_eq!(runtime.block_on(contents(&bucket)).len(), 1);
+    fs::create_dir(dir.path().join("tmp")).unwrap();
+    assert_eq!(runtime.block_on(seal(&open(dir.path()).0, 1)), 2);
+}
+
+#[tokio::test]
+async fn segments_are_given_back_and_readers_let_go_of_them() {
+    let dir = tempfile::tempdir().unwrap();
+    let (bucket, _) = open(dir.path());
+    let (reader, _) = open(dir.path());
+    assert!(bucket.begin_journal("log/s").await.unwrap());
+    for number in 1..=24 {
+        assert!(bucket.create(&key(number), body(number, 5 << 20)).await.is_done());
+    }
+    assert_eq!(contents(&reader).await.len(), 24);
+    assert_eq!(segments(dir.path()), 8);
+    for number in 1..=24 {
+        bucket.delete(&key(number)).await.unwrap();
+    }
+    for number in 25..=32 {
+        assert!(bucket.create(&key(number), body(number, 5 << 20)).await.is_done());
+        assert_eq!(contents(&reader).await, BTreeMap::from([(key(number), body(number, 5 << 20))]));
+        bucket.delete(&key(number)).await.unwrap();
+    }
+    assert!(segments(dir.path()) <= 3, "{}", segments(dir.path()));
+    bucket.end_journal("log/s").await.unwrap();
+    assert!(contents(&reader).await.is_empty());
+    let open = fs::read_dir("/proc/self/fd").map_or(0, |fds| {
+        let of = |fd: std::io::Result<fs::DirEntry>| fs::read_link(fd.ok()?.path()).ok();
+        let below = |target: &std::path::PathBuf| target.starts_with(dir.path().join("journals/log!s"));
+        fds.filter_map(of).filter(below).count()
+    });
+    assert_eq!(open, 0);
+}
+
+/// A journal whose objects are files, and some of whose own files are removed: among them the one that says what is deleted.
+#[tokio::test]
+async fn what_is_left_of_a_journal_brings_nothing_back() {
+    let dir = tempfile::tempdir().unwrap();
+    let (bucket, _) = open(dir.path());
+    assert!(bucket.begin_journal("log/s").await.unwrap());
+    assert!(bucket.create(&key(1), body(1, 100)).await.is_done());
+    let copy = fs::read(dir.path().join("journals/log!s/0")).unwrap();
+    bucket.delete(&key(1)).await.unwrap();
+    bucket.end_journal("log/s").await.unwrap();
+    let left = dir.path().join("journals/log!s#");
+    fs::create_dir(&left).unwrap();
+    fs::write(left.join("0"), copy).unwrap();
+    let (reader, _) = open(dir.path());
+    assert!(left.exists(), "nobody is alone");
+    assert!(contents(&reader).await.is_empty());
+    assert!(reader.create(&key(1), Bytes::new()).await.is_done());
+    drop((bucket, reader));
+    // Neither is anybody while a store is being dropped on another thread.
+    for _ in 0..100 {
+        let (bucket, _) = open(dir.path());
+        assert_eq!(contents(&bucket).await.len(), 1);
+        if !left.exists() {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("it stays");
+}

@@ -7,7 +7,7 @@ use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use rustix::fs::{AtFlags, Mode, OFlags, Stat, fstat, openat, statat};
+use rustix::fs::{AtFlags, Mode, OFlags, Stat, fstat, openat, statat, unlinkat};
 use rustix::io::Errno;
 
 use super::record::{BLOCK, Head, Kind, Record};
@@ -72,6 +72,7 @@ struct State {
 
 struct Segment {
     file: Arc<File>,
+    name: String,
     head: Head,
     /// Where the next record begins.
     end: u64,
@@ -178,7 +179,7 @@ impl Writer {
         self.sleep(Point::BeforeWriting);
         if let Err(error) = segment.file.write_all_at(buffer, offset) {
             // Cut short, it is no record, and the next one takes its place.
-            return if Record::read(&segment.file, salt, offset)?.is_none() {
+            return if matches!(Record::read(&segment.file, salt, offset), Ok(None)) {
                 Err(error)
             } else {
                 *stopped = true;
@@ -216,29 +217,47 @@ impl Writer {
     }
 
     fn begin_segment(&self, state: &mut State) -> io::Result<()> {
+        self.give_back(state)?;
         let generation = state.generations + 1;
         let head = Head { generation, salt: u128::from_le_bytes(Nonce::random()?.to_bytes()) };
         // Only the oldest: a later one may hold the deletions of what is in an earlier one.
-        let oldest = state.segments.first().is_some_and(|oldest| oldest.objects == 0);
-        let mut segment = if oldest && state.segments.len() > 1 {
-            state.segments.remove(0)
+        let reused = state.segments.len() > 1 && state.segments[0].objects == 0;
+        if reused {
+            let oldest = &mut state.segments[0];
+            // Before anything else is written there: with a head of before, the records of before would count that have been deleted
+            // further on. Whether this succeeds or not, the oldest holds nothing that counts.
+            oldest.file.write_all_at(&head.encode(), 0)?;
+            self.disk.sync_written(&oldest.file)?;
+            let mut segment = state.segments.remove(0);
+            (segment.head, segment.end) = (head, BLOCK as u64);
+            state.segments.push(segment);
         } else {
             let name = state.files.to_string();
+            state.files += 1;
             let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
             let file = File::from(openat(&self.dir, name.as_str(), flags, Mode::from_raw_mode(0o666))?);
-            state.files += 1;
-            self.disk.sync_dir(&self.dir)?;
-            Segment { file: Arc::new(file), head, end: BLOCK as u64, allocated: BLOCK as u64, objects: 0 }
-        };
-        // Flushed together with the first record: without one, the segment holds nothing.
-        if let Err(error) = segment.file.write_all_at(&head.encode(), 0) {
-            // Still the oldest, whether it holds what was deleted from it or nothing.
-            state.segments.insert(0, segment);
-            return Err(error);
+            let begun =
+                file.write_all_at(&head.encode(), 0).and_then(|()| Ok(self.disk.sync_dir(&self.dir)?));
+            if let Err(error) = begun {
+                // Without its head a segment is none: nothing may come into it.
+                let _ = unlinkat(&self.dir, name.as_str(), AtFlags::empty());
+                return Err(error);
+            }
+            let (file, end) = (Arc::new(file), BLOCK as u64);
+            state.segments.push(Segment { file, name, head, end, allocated: end, objects: 0 });
         }
-        (segment.head, segment.end) = (head, BLOCK as u64);
         state.generations = generation;
-        state.segments.push(segment);
+        Ok(())
+    }
+
+    /// Removes the oldest segments as long as another one is left to be used again.
+    fn give_back(&self, state: &mut State) -> io::Result<()> {
+        while state.segments.len() > 2 && state.segments[..2].iter().all(|segment| segment.objects == 0) {
+            unlinkat(&self.dir, state.segments[0].name.as_str(), AtFlags::empty())?;
+            state.segments.remove(0);
+            // Before the next one goes, which may hold the deletions of what was in this one.
+            self.disk.sync_dir(&self.dir)?;
+        }
         Ok(())
     }
 
@@ -259,6 +278,11 @@ impl Writer {
         if let Some(asleep) = self.asleep.lock().as_mut() {
             asleep(point);
         }
+    }
+
+    /// Whether what is known here is all there is to know.
+    pub(super) fn is_live(&self) -> io::Result<bool> {
+        Ok(!self.state.lock().stopped && self.is_named()?)
     }
 
     /// From here on nothing is acknowledged. What is being written now is waited for.
