@@ -88,29 +88,30 @@ impl Frontier {
     /// Waits for a position.
     pub fn wait(&self, position: Position) -> Waiting {
         if position <= self.durable() {
-            return Waiting::Over(Some(Ok(())));
+            return Waiting(State::Over(Some(Ok(()))));
         }
         let (waiter, proof) = oneshot::channel();
         let mut waiters = self.waiters.lock();
         // It may have got there since the first look: a step is made before it takes the lock.
         if position <= self.durable() {
-            return Waiting::Over(Some(Ok(())));
+            return Waiting(State::Over(Some(Ok(()))));
         }
         if let Some(error) = self.failed() {
-            return Waiting::Over(Some(Err(error)));
+            return Waiting(State::Over(Some(Err(error))));
         }
         waiters.entry(position).or_default().push(waiter);
-        Waiting::For(proof)
+        Waiting(State::For(proof))
     }
 }
 
 /// Waits until a transaction is durable. It does not keep the log alive.
 #[derive(Debug)]
-pub enum Waiting {
+pub struct Waiting(State);
+
+#[derive(Debug)]
+enum State {
     /// Nothing to wait for; `None` when it has been told.
-    #[doc(hidden)]
     Over(Option<Proof>),
-    #[doc(hidden)]
     For(oneshot::Receiver<Proof>),
 }
 
@@ -119,9 +120,9 @@ impl Future for Waiting {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Proof> {
         let closed = || Err(Arc::new(LogError::Closed));
-        match self.get_mut() {
-            Waiting::Over(proof) => Poll::Ready(proof.take().unwrap_or_else(closed)),
-            Waiting::For(proof) => proof.poll_unpin(cx).map(|proof| proof.unwrap_or_else(|_| closed())),
+        match &mut self.get_mut().0 {
+            State::Over(proof) => Poll::Ready(proof.take().unwrap_or_else(closed)),
+            State::For(proof) => proof.poll_unpin(cx).map(|proof| proof.unwrap_or_else(|_| closed())),
         }
     }
 }

@@ -73,8 +73,8 @@ enum Crash {
 
 /// The places of `celld_bucket::failpoint`, with the largest count worth waiting for and how often each is chosen: after SQLite's
 /// commit, after the upload of an entry, after an object of a fold, after the folded mark was raised, after a merged object, after a
-/// snapshot, after a seal.
-const POINTS: [(&str, u64, u64); 7] = [
+/// snapshot, after a seal, before a journal is removed whose entries are files.
+const POINTS: [(&str, u64, u64); 8] = [
     ("commit", 200, 3),
     ("upload", 100, 3),
     ("fold", 60, 3),
@@ -82,6 +82,7 @@ const POINTS: [(&str, u64, u64); 7] = [
     ("compaction", 3, 2),
     ("snapshot", 2, 1),
     ("seal", 1, 1),
+    ("settle", 1, 1),
 ];
 
 /// Those of the points that are on the way of a fold, or after it.

@@ -32,7 +32,8 @@ struct Open {
     uses: u64,
 }
 
-const DIRECTORY: OFlags =
+/// How directories are opened here.
+pub(super) const DIRECTORY: OFlags =
     OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 impl Dirs {

@@ -215,18 +215,16 @@ function wireEncoding(inner) {
   return null;
 }
 
-/** The header list of a response on the wire, behind the reason phrase if it has one: an empty name and the phrase. */
-function encodeHead(inner) {
-  const headers = encodeFields(wireHeaderList(inner));
+/** `list`, the header list of a response, on the wire, behind the reason phrase if it has one: an empty name and the phrase. */
+function encodeHead(inner, list) {
+  const headers = encodeFields(list);
   return isUsual(inner.status, inner.statusMessage) ? headers : `\0${toBytes(inner.statusMessage)}\0${headers}`;
 }
 
 /** Whether a response is what `op_respond_text` sends but for the body, as many are that come from a cell: its head need not be written. */
-function isPlainText(inner) {
-  if (inner.status !== 200 || typeof inner.body?.streamOrStatic.body !== "string") return false;
-  const headers = wireHeaderList(inner);
-  return headers.length === 1 && headers[0][0] === "content-type" && headers[0][1] === PLAIN_TEXT &&
-    isUsual(inner.status, inner.statusMessage);
+function isPlainText(inner, headers) {
+  return inner.status === 200 && typeof inner.body?.streamOrStatic.body === "string" && headers.length === 1 &&
+    headers[0][0] === "content-type" && headers[0][1] === PLAIN_TEXT && isUsual(inner.status, inner.statusMessage);
 }
 
 /**
@@ -250,14 +248,15 @@ function respond(id, response, isPublic = false) {
     }
   }
   const inner = toInnerResponse(response);
-  if (isPlainText(inner)) {
+  const list = wireHeaderList(inner);
+  if (isPlainText(inner, list)) {
     if (inner.body.unusable()) throw usedTwice();
     const text = inner.body.streamOrStatic.body;
     inner.body.streamOrStatic.consumed = true;
     op_respond_text(id, text);
     return;
   }
-  const headers = encodeHead(inner);
+  const headers = encodeHead(inner, list);
   const socket = inner.status === 101 ? socketOf(response) : null;
   if (socket !== null) {
     if (!op_respond_upgrade(id, headers, takeForResponse(socket))) throw new TypeError(NOT_ASKED_FOR);

@@ -9,12 +9,13 @@
 //!
 //! * Reading finds objects in a journal as it finds files. It disturbs nobody. As long as a journal has its name, there are no files.
 //! * Whoever else changes anything in the directory takes the journal apart before, under a lock: renames it to `NAME~`, makes files of
-//!   what it holds, and removes it. There is never another one, so from then on the files are all there is.
+//!   what it holds, renames it to `NAME#` as a sign that this is done, and removes it. There is never another one, so from then on the
+//!   files are all there is.
 //! * The writer needs no lock. It acknowledges a record when it is durable *and* the journal has its name after that. Whoever takes
 //!   the journal apart takes the name first and reads the records then: an acknowledged record is found, and a writer that was
 //!   asleep meanwhile acknowledges nothing more. What it has written too late is created like every other file, or refused.
 //! * Nor does a reader show what was written too late: it looks for the name after it has read, too, and what has lost its name is
-//!   made into files before anybody reads.
+//!   made into files before anybody reads. (On a full disk it is read under the lock instead: nothing is decided before it is files.)
 
 mod record;
 mod scan;
@@ -29,16 +30,16 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use rustix::fs::{AtFlags, Mode, OFlags, mkdirat, openat, renameat, unlinkat};
+use rustix::fs::{AtFlags, Mode, mkdirat, openat, renameat, statat, unlinkat};
 use rustix::io::Errno;
 
 pub(super) use self::record::Record;
 pub(super) use self::scan::Index;
-use self::scan::{Location, Scan, names};
+use self::scan::{Scan, names};
 pub(super) use self::writer::Appended;
 use self::writer::Writer;
+use super::dirs::DIRECTORY;
 use super::disk::Disk;
-use crate::Listed;
 
 /// A directory's name in `journals/` has this instead of `/`. No part of it can hold it.
 const SLASH: &str = "!";
@@ -72,12 +73,14 @@ pub(super) enum Look<T> {
     Here(T),
 }
 
-fn name_of(dir: &str) -> String {
-    dir.replace('/', SLASH)
+/// What the journal of `dir` is called; `None` for a directory that cannot have one.
+fn name_of(dir: &str) -> Option<String> {
+    (!dir.is_empty() && dir.len() <= LONGEST).then(|| dir.replace('/', SLASH))
 }
 
-const DIRECTORY: OFlags =
-    OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+fn stopped(name: &str) -> String {
+    format!("{name}{STOPPED}")
+}
 
 impl Journals {
     pub(super) fn new(dir: OwnedFd, path: PathBuf, disk: Arc<Disk>) -> Journals {
@@ -94,14 +97,14 @@ impl Journals {
 
     /// Where the journal of `dir` is, for messages.
     pub(super) fn path(&self, dir: &str) -> PathBuf {
-        self.path.join(name_of(dir))
+        self.path.join(dir.replace('/', SLASH))
     }
 
     /// Begins the journal of `dir`, in which nobody has created anything and which nobody else knows yet. `false` when it cannot have
     /// one.
     pub(super) fn begin(&self, dir: &str) -> io::Result<bool> {
-        let name = name_of(dir);
-        if dir.is_empty() || name.len() > LONGEST || self.exists(&format!("{name}{STOPPED}"))? {
+        let Some(name) = name_of(dir) else { return Ok(false) };
+        if self.exists(&stopped(&name))? {
             return Ok(false);
         }
         match mkdirat(&*self.dir, name.as_str(), Mode::from_raw_mode(0o777)) {
@@ -132,12 +135,9 @@ impl Journals {
 
     /// Whether there is a journal of `dir`, in whatever state.
     pub(super) fn any(&self, dir: &str) -> io::Result<bool> {
-        let name = name_of(dir);
-        if name.is_empty() || name.len() > LONGEST {
-            return Ok(false);
-        }
+        let Some(name) = name_of(dir) else { return Ok(false) };
         // In the order in which a journal has its names.
-        Ok(self.exists(&name)? || self.exists(&format!("{name}{STOPPED}"))?)
+        Ok(self.exists(&name)? || self.exists(&stopped(&name))?)
     }
 
     /// Looks into the journal of `dir`, and makes sure that it had its name all the time.
@@ -147,10 +147,7 @@ impl Journals {
         own: impl FnOnce(&Writer) -> io::Result<T>,
         other: impl FnOnce(&mut Scan) -> io::Result<T>,
     ) -> io::Result<Look<T>> {
-        let name = name_of(dir);
-        if name.is_empty() || name.len() > LONGEST {
-            return Ok(Look::Gone);
-        }
+        let Some(name) = name_of(dir) else { return Ok(Look::Gone) };
         if let Some(writer) = self.own(dir) {
             let found = own(&writer)?;
             if writer.is_live()? {
@@ -173,11 +170,11 @@ impl Journals {
         if !scans.is_empty() {
             scans.remove(&name);
         }
-        Ok(if self.exists(&format!("{name}{STOPPED}"))? { Look::Stopped } else { Look::Gone })
+        Ok(if self.exists(&stopped(&name))? { Look::Stopped } else { Look::Gone })
     }
 
     fn exists(&self, name: &str) -> io::Result<bool> {
-        match rustix::fs::statat(&*self.dir, name, AtFlags::SYMLINK_NOFOLLOW) {
+        match statat(&*self.dir, name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(_) => Ok(true),
             Err(Errno::NOENT) => Ok(false),
             Err(error) => Err(error.into()),
@@ -224,21 +221,17 @@ impl Journals {
         )
     }
 
-    /// The objects in the journal of `dir`, in the order of their keys.
-    pub(super) fn list(&self, dir: &str) -> io::Result<Look<Vec<Listed>>> {
-        let listed = |index: &Index| {
-            let object = |(key, at): (&String, &Location)| Listed { key: key.clone(), size: at.size };
-            index.iter().map(object).collect()
-        };
-        self.look(dir, |writer| Ok(listed(&writer.index())), |scan| Ok(listed(scan.refresh()?)))
+    /// The objects in the journal of `dir`.
+    pub(super) fn index(&self, dir: &str) -> io::Result<Look<Index>> {
+        self.look(dir, |writer| Ok(writer.index()), |scan| Ok(scan.refresh()?.clone()))
     }
 
     /// The directories that have journals: `dir`, and those below it.
     pub(super) fn below(&self, dir: &str) -> io::Result<Vec<String>> {
         let mut found = Vec::new();
         let entries = names(&self.dir)?;
-        let name = |entry: &str| entry.strip_suffix(STOPPED).unwrap_or(entry).to_owned();
-        self.scans.lock().retain(|known, _| entries.iter().any(|entry| name(entry) == *known));
+        let known = |entry: &String, name: &str| entry.strip_suffix(STOPPED).unwrap_or(entry) == name;
+        self.scans.lock().retain(|name, _| entries.iter().any(|entry| known(entry, name)));
         for entry in entries.iter().filter(|entry| !entry.ends_with(DONE)) {
             let of = entry.strip_suffix(STOPPED).unwrap_or(entry).replace(SLASH, "/");
             let rest = if dir.is_empty() { Some("") } else { of.strip_prefix(dir) };
@@ -256,9 +249,9 @@ impl Journals {
     /// Takes the name of a journal away: its writer acknowledges nothing more. The objects that it holds, `None` when it is gone. The
     /// caller holds the lock for it.
     pub(super) fn stop(&self, dir: &str) -> io::Result<Option<Index>> {
+        let Some(name) = name_of(dir) else { return Ok(None) };
         self.forget(dir);
-        let name = name_of(dir);
-        let stopped = format!("{name}{STOPPED}");
+        let stopped = stopped(&name);
         match renameat(&*self.dir, name.as_str(), &*self.dir, stopped.as_str()) {
             Ok(()) | Err(Errno::NOENT) => {}
             Err(error) => return Err(error.into()),
@@ -272,9 +265,9 @@ impl Journals {
 
     /// Removes a journal that is stopped and whose objects are files now.
     pub(super) fn remove(&self, dir: &str) -> io::Result<()> {
-        let stopped = format!("{}{STOPPED}", name_of(dir));
-        let done = format!("{}{DONE}", name_of(dir));
-        match renameat(&*self.dir, stopped.as_str(), &*self.dir, done.as_str()) {
+        let Some(name) = name_of(dir) else { return Ok(()) };
+        let done = format!("{name}{DONE}");
+        match renameat(&*self.dir, stopped(&name).as_str(), &*self.dir, done.as_str()) {
             Ok(()) => {}
             Err(Errno::NOENT) => return Ok(()),
             Err(error) => return Err(error.into()),

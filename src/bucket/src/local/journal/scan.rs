@@ -19,14 +19,10 @@ pub(in crate::local) struct Location {
     pub(super) salt: u128,
     pub(super) offset: u64,
     /// Bytes of its content.
-    pub(super) size: u64,
+    pub(in crate::local) size: u64,
 }
 
 impl Location {
-    pub(in crate::local) fn size(&self) -> u64 {
-        self.size
-    }
-
     /// The record; `None` when the segment has become another one since.
     pub(in crate::local) fn read(&self, key: &str) -> io::Result<Option<Record>> {
         let record = Record::read(&self.file, self.salt, self.offset)?;

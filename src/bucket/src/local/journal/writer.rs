@@ -201,18 +201,13 @@ impl Writer {
         self.sleep(Point::BeforeLooking);
         // Whoever takes the journal apart takes its name away first and reads its records afterwards: as long as it has its name,
         // this record will be found.
-        match self.is_named() {
-            Ok(true) => {}
-            Ok(false) => {
-                *stopped = true;
-                return Ok(Err(Appended::Stopped));
-            }
-            Err(error) => {
-                *stopped = true;
-                return Ok(Err(Appended::Unknown(error)));
-            }
+        let named = self.is_named();
+        *stopped = !matches!(named, Ok(true));
+        match named {
+            Ok(true) => segment.end = end,
+            Ok(false) => return Ok(Err(Appended::Stopped)),
+            Err(error) => return Ok(Err(Appended::Unknown(error))),
         }
-        segment.end = end;
         Ok(Ok(Location { file: segment.file.clone(), generation, salt, offset, size: body.len() as u64 }))
     }
 
